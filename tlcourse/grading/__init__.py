@@ -1,7 +1,10 @@
 """Grades submitted lessons: cuts the answers out and checks them again, one process an answer.
 
+    from pathlib import Path
     from tlcourse.grading import grade, submissions
+    from tlcourse.lessons import get, solved_copy
 
+    solved_copy(get("02"), Path("handed-in"))    # one submission, for this example
     for submission in submissions("handed-in", "02"):
         for result in grade(submission):
             print(submission.student, result.id, result.passed, result.stage)

@@ -2,13 +2,13 @@
 
 import base64
 import html
-import io
-import logging
 import re
 import shutil
+import subprocess
+import sys
 import tempfile
-import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -73,29 +73,23 @@ def build(out: str | Path, say: Callable[[str], Any] = print) -> Path:
 
 
 def _sphinx(source: Path, out: Path) -> None:
-    try:
-        import furo  # noqa: F401
-        import myst_nb  # noqa: F401
-        from sphinx.application import Sphinx
-    except ImportError as error:
+    """Runs Sphinx in a process of its own, because it can run only once in one."""
+    missing = [name for name in ("furo", "myst_nb", "sphinx") if find_spec(name) is None]
+    if missing:
         do = "install the optional extra: pip install -c constraints.txt -e '.[site]'"
-        raise ImportError(f"expected Sphinx, myst-nb and furo, got no {error.name}; {do}") from None
-    said = io.StringIO()
-    with tempfile.TemporaryDirectory() as trees, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        settings = "".join(f"{name} = {value!r}\n" for name, value in SETTINGS.items())
-        files.write_text(source / "conf.py", settings)
-        app = Sphinx(source, source, out, trees, "html", status=None, warning=said)
-        app.build()
+        raise ImportError(f"expected Sphinx, myst-nb and furo, got no {missing[0]}; {do}")
+    settings = "".join(f"{name} = {value!r}\n" for name, value in SETTINGS.items())
+    files.write_text(source / "conf.py", settings)
+    with tempfile.TemporaryDirectory() as trees:
+        command = [sys.executable, "-m", "sphinx", "-q", "--no-color", "-d", trees]
+        done = subprocess.run([*command, source, out], capture_output=True, text=True)
+    if done.returncode or done.stderr:
+        faults = done.stderr.strip()[:1000]
+        raise ValueError(f"expected pages without faults, got: {faults}")
     shutil.rmtree(out / "_sources", ignore_errors=True)
-    _mended(out)
-    logging.getLogger("sphinx").handlers.clear()
-    shutil.rmtree(out / "_sphinx_design_static", ignore_errors=True)
     for name in (".buildinfo", "objects.inv"):
         (out / name).unlink(missing_ok=True)
-    faults = re.sub(r"\x1b\[[\d;]*m", "", said.getvalue()).strip()
-    if faults:
-        raise ValueError(f"expected pages without faults, got: {faults[:1000]}")
+    _mended(out)
 
 
 def _sources(root: Path, source: Path, say: Callable[[str], Any]) -> None:

@@ -46,12 +46,12 @@ export function chip(name, number, { kinds = [], share = null } = {}) {
 
 /**
  * Rows of bars with their numbers at the ends, {text, now, before}: what is now, and what was
- * before (null: nothing to compare with). A full bar is `full`, the first of 10, 25, 50 and 100 %
- * that holds them all by default.
+ * before (null: nothing to compare with). A full bar is `full`, by default the first of 10, 25, 50,
+ * 75 and 100 % that holds them all.
  */
 export function barRows(rows, full = null) {
   const most = Math.max(...rows.map(({ now, before }) => Math.max(now, before ?? 0)));
-  const whole = full ?? [0.1, 0.25, 0.5].find((each) => each >= most) ?? 1;
+  const whole = full ?? [0.1, 0.25, 0.5, 0.75].find((each) => each >= most) ?? 1;
   return rows.map(({ text, now, before }) => {
     const long = Math.max(now, before ?? 0, Number.MIN_VALUE);
     const part = (share, attributes) =>
@@ -64,14 +64,15 @@ export function barRows(rows, full = null) {
             part(now, { y: "25%", height: "50%" }),
           ];
     const told = before === null ? percent(now) : `${percent(before)} → ${percent(now)}`;
-    return barRow(text, long < NO_BAR ? 0 : long / whole, bars, told, before === null ? null : "compared");
+    const kind = before === null ? null : "compared";
+    return barRow(text, long < NO_BAR ? 0 : long / whole, bars, told, kind);
   });
 }
 
 /** A row: its name, a bar of a share made of some rects, what is told at its end. */
 export function barRow(text, share, bars, told, kind = null) {
-  const drawn =
-    share < NO_BAR ? null : make("svg", { width: inPercent(share), "aria-hidden": "true" }, ...bars);
+  const box = { width: inPercent(share), "aria-hidden": "true" };
+  const drawn = share < NO_BAR ? null : make("svg", box, ...bars);
   const track = make("span", { class: "track" }, drawn, make("span", { class: "told" }, told));
   return make("li", { class: kind }, make("bdi", {}, text), track);
 }

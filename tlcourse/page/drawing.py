@@ -91,7 +91,7 @@ def _heads(first: dict[str, Any], most: float, shown: tuple[int, int]) -> str:
 
 
 def _bars(names: Sequence[str], shares: Sequence[float]) -> str:
-    scale = next(end for end in (0.1, 0.25, 0.5, 1.0) if end >= max(shares))
+    scale = next(end for end in (0.1, 0.25, 0.5, 0.75, 1.0) if end >= max(shares))
     rows = (
         f'<li><bdi>{name}</bdi><span class="track"><svg width="{100 * share / scale:.2f}%" '
         f'aria-hidden="true"><rect width="100%" height="100%"></rect></svg>'

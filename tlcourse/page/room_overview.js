@@ -20,7 +20,7 @@ export const overviewRoom = {
   id: "overview",
   name: "The whole model",
   lesson: "00",
-  story: matchMedia("(hover: none)").matches
+  story: matchMedia("(pointer: coarse)").matches
     ? "Tap a head to see where it looks; tap any other part of the drawing for a closer look."
     : "Point at a head to see what it does; click any part of the drawing for a closer look.",
 
@@ -163,18 +163,20 @@ function drawRoute({ drawing, tokens, heads, route }, place) {
     return { x: x - left, y: y - top, width, height, middle: y - top + height / 2 };
   };
   const head = heads.querySelector(".shown");
-  const [token, tile, lane] = [
+  const [token, blocks, tile, lane] = [
     tokens.children[place],
+    heads,
     head,
     head.closest("li").querySelector(".lane"),
   ].map(boxOf);
-  const [start, into, out] = [token.x + token.width, boxOf(heads).x, tile.x + tile.width / 2];
+  const [start, into, out] = [token.x + token.width, blocks.x, tile.x + tile.width / 2];
+  const [{ middle }, end] = [lane, blocks.x + blocks.width];
   const bend = (start + into) / 2;
   const edge = tile.y < lane.y ? tile.y + tile.height : tile.y;
   const first = `M${start} ${token.middle}C${bend} ${token.middle} ${bend} ${tile.middle}`;
   route.append(
     make("path", { d: `${first} ${into} ${tile.middle}H${tile.x}` }),
-    make("path", { d: `M${out} ${edge}Q${out} ${lane.middle} ${lane.x + lane.width} ${lane.middle}` }),
+    make("path", { d: `M${out} ${edge}Q${out} ${middle} ${lane.x + lane.width} ${middle}H${end}` }),
   );
 }
 

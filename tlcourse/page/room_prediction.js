@@ -13,7 +13,7 @@ const GUESSES = 3; // of each block
 const DOES = {
   temperature: "at 0, always the likeliest token",
   "top-k": "keeps the k likeliest tokens",
-  "top-p": "of these, keeps the likeliest until they add up to p",
+  "top-p": "of these, the likeliest that add up to p",
 };
 const KNOBS = [
   { name: "temperature", least: 0, most: 2, step: 0.1, first: 0.8 },

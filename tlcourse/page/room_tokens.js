@@ -11,8 +11,9 @@ export const tokensRoom = {
   name: "Tokens",
   lesson: "01",
   story:
-    "The model reads numbers: each token has an id. The tokenizer begins with single bytes (mostly " +
-    "one letter each) and merges neighbours, the most common first. Move the slider to see it.",
+    "The model reads numbers: each token has an id. The tokenizer begins with single bytes " +
+    "(mostly one letter each) and merges neighbours, the most common first. Move the slider to " +
+    "see it.",
 
   build(root) {
     const slider = make("input", { id: "merges", type: "range", min: 0, value: 0, step: 1 });
@@ -32,9 +33,9 @@ export const tokensRoom = {
       make(
         "p",
         { class: "note" },
-        "Each colour is one word; · begins a token that goes on with it. The lines lead to the two " +
-          "tokens that were merged. <eos> (end of text) comes first, because in training it stood " +
-          "between two texts.",
+        "Each colour marks one word; a token that continues a word begins with ·. The lines " +
+          "lead to the two tokens that were merged. <eos> (end of text) comes first because it " +
+          "separated the texts in training.",
       ),
     );
     let [done, last] = [null, null]; // how many merges of this text; null: all of them

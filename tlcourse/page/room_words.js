@@ -127,7 +127,7 @@ function drawErased({ said, words, bars }, { reading, found }) {
   said.textContent = foundWords(found);
   const ranked = [...rows].sort((one, other) => other.change - one.change).slice(0, STRONGEST);
   const named = ranked.map((row) => ({
-    text: `without ${nameOf(row)}` + (row.now === found.answer ? "" : `: ${row.now}`),
+    text: `without ${nameOf(row)}` + (row.now === found.answer ? "" : ` → ${row.now}`),
     now: row.left,
     before: found.share,
   }));
@@ -147,7 +147,7 @@ function numbered(rows) {
 function foundWords({ answer, share, rows }) {
   const changed = rows.filter(({ now }) => now !== answer).length;
   const others = changed
-    ? `leaving out one of ${changed} among its ${counted(rows.length, "word")} changes it`
+    ? `${changed} of its ${counted(rows.length, "word")} would change it if left out`
     : `no single one of its ${counted(rows.length, "word")} decides it`;
   return (
     `The answer is '\u2068${answer}\u2069' (${percent(share)}); ${others}. ` +

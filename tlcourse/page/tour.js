@@ -29,8 +29,8 @@ export function stepsFor({ made }) {
       look: "#drawn-heads",
       say:
         "Then tokens look at each other; the parts of the model that do this are its heads. " +
-        "Point at one (or tap it) to see where the token in bold looks, and what would be left of the " +
-        "prediction without this head.",
+        "Point at one (or tap it) to see where the token in bold looks, and what would be left " +
+        "of the prediction without this head.",
     },
     {
       room: "overview",
@@ -94,7 +94,8 @@ export function stepsFor({ made }) {
       act: (page) => page.switchOff([]),
       say:
         "All heads are on again. From left to right, each block adds something to every token. " +
-        "The word in a square is the best guess so far; the stronger the colour, the more certain it is.",
+        "The word in a square is the best guess so far; the stronger the colour, the more " +
+        "certain it is.",
     },
     {
       room: "prediction",

@@ -13,8 +13,8 @@ export const streamRoom = {
   story:
     "Every token has a vector, and each block adds something to it (the residual stream). Each " +
     "row follows one token, left to right. The word in a square is what the model would predict " +
-    "next if it stopped at that point (the logit lens). The stronger the colour, the more certain " +
-    "the model is.",
+    "next if it stopped at that point (the logit lens). The stronger the colour, the more " +
+    "certain the model is.",
 
   build(root) {
     const said = make("p", { id: "changed", class: "note" });

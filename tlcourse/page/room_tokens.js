@@ -107,7 +107,7 @@ export function countWords(words, ids) {
   const rate = own > 1 ? ` of ${(bytes / own).toFixed(1)} bytes on average` : "";
   const those = texts.length === 1 ? "word or punctuation mark" : "words and punctuation marks";
   return (
-    `${texts.length} ${those} (${counted(bytes, "byte")}) became ${counted(own, "token")}${rate}, ` +
-    `plus <eos>: ${ids.length} in all.`
+    `${texts.length} ${those} (${counted(bytes, "byte")}) became ` +
+    `${counted(own, "token")}${rate}, plus <eos>: ${ids.length} in all.`
   );
 }

@@ -43,7 +43,8 @@ export const wordsRoom = {
     part("p", { class: "note" }, limits);
     const start = async () => {
       const { reading, asked } = state;
-      if (!(asked === NEXT ? reading.probabilities : reading.opened)) return;
+      const able = asked === NEXT ? reading.probabilities : reading.opened;
+      if (!able || !reading.words.some((word) => typeof word === "string")) return;
       const still = () => state.reading === reading && state.asked === asked;
       try {
         const ask = asked === NEXT ? predicting(reading) : labelling(await page.classifier(asked));

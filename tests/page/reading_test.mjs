@@ -195,6 +195,7 @@ test("where a token looks is told in words", () => {
     putsWords({ texts: ["<eos>", " a", " b"] }, 2, weights),
     "'\u2068b\u2069' puts 70.0% of its attention on '\u2068a\u2069'.",
   );
+  assert.match(putsWords({ texts: [" a", " b"] }, 1, weights), /^'.b.' puts 70.0% .* on itself\.$/u);
   assert.equal(
     putsWords({ texts: [" a", " b", "b"] }, 2, weights),
     "the last '\u2068b\u2069' puts 70.0% of its attention on the first '\u2068b\u2069'.",

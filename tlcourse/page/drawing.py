@@ -106,9 +106,10 @@ def _looks(first: dict[str, Any], layer: int, head: int, weights: np.ndarray) ->
     texts, most = first["texts"], int(weights.argmax())
     (effect,) = (e for e in first["effects"] if (e["layer"], e["head"]) == (layer, head))
     best = first["best"][0]
+    other = "itself" if most == first["place"] else _which(texts, most)
     said = (
         f"In head {layer}.{head}, {_which(texts, first['place'])} puts {percent(weights[most])} "
-        f"of its attention on {_which(texts, most)}. "
+        f"of its attention on {other}. "
         f"Without this head, the probability of {_quote(best['text'])} goes from "
         f"{percent(best['probability'])} to {percent(effect['left'])}."
     )

@@ -23,8 +23,8 @@ export function askWords({ causal, place }) {
 /** Where one token looks, in words. `weights` are those with which it looks. */
 export function putsWords({ texts }, from, weights) {
   const most = highest(weights);
-  const share = percent(weights[most]);
-  return `${which(texts, from)} puts ${share} of its attention on ${which(texts, most)}.`;
+  const other = most === from ? "itself" : which(texts, most);
+  return `${which(texts, from)} puts ${percent(weights[most])} of its attention on ${other}.`;
 }
 
 /** A token in quotes, and which one it is where there are several. */

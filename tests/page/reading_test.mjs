@@ -23,7 +23,7 @@ import {
 import { labelWords } from "../../tlcourse/page/room_classify.js";
 import { changeWords, changesOf } from "../../tlcourse/page/room_stream.js";
 import { countWords } from "../../tlcourse/page/room_tokens.js";
-import { isPiece, lookWords } from "../../tlcourse/page/telling.js";
+import { isPiece, putsWords } from "../../tlcourse/page/telling.js";
 import { erase } from "../../tlcourse/page/room_words.js";
 
 const NAMES_OF_OBJECTS = ["constructor", "__proto__", "toString", "hasOwnProperty", "loc", ""];
@@ -156,9 +156,8 @@ test("what a block does to predictions: the likeliest, and where another leads",
     shares: [[1, 0.5], [0.75, 0.5], [0.5, 1]],
     others: [1, 2],
   });
-  const words = "Block 0 changes the likeliest word at 3 of 4 tokens, block 1 at 2, block 2 at 1.";
+  const words = "How many guesses each block changes (of 4): 3, 2, 1.";
   assert.equal(changeWords([3, 2, 1], 4), words);
-  assert.equal(changeWords([1], 1), "Block 0 changes the likeliest word at 1 of 1 token.");
 });
 
 test("one of a kind is told in the singular", () => {
@@ -166,12 +165,13 @@ test("one of a kind is told in the singular", () => {
     [0, 1, 2].map((count) => counted(count, "token")),
     ["0 tokens", "1 token", "2 tokens"],
   );
-  assert.equal(countWords([EOS, " a"], [EOS, 9]), "1 word or sign of 2 bytes is now 1 token.");
+  assert.equal(countWords([EOS, " a"], [EOS, 9]), "1 word or punctuation mark (2 bytes) became 1 token, plus <eos>: 2 in all.");
   assert.equal(
     countWords([EOS, " a", "b"], [EOS, 9, 8]),
-    "2 words and signs of 3 bytes are now 2 tokens, 1.5 bytes each on average.",
+    "2 words and punctuation marks (3 bytes) became 2 tokens of 1.5 bytes on average, plus <eos>: " +
+      "3 in all.",
   );
-  assert.equal(countWords([EOS], [EOS]), "0 words and signs of 0 bytes are now 0 tokens.");
+  assert.equal(countWords([EOS], [EOS]), "0 words and punctuation marks (0 bytes) became 0 tokens, plus <eos>: 1 in all.");
 });
 
 test("an address says which room and which text, and survives what others made of it", () => {
@@ -192,9 +192,13 @@ test("pieces of one word are known by their letters", () => {
 test("where a token looks is told in words", () => {
   const weights = [0.2, 0.7, 0.1];
   assert.equal(
-    lookWords({ texts: ["<eos>", " a", " b"] }, { layer: 4, head: 2, from: 2, weights }),
-    "In head 2 of block 4 (4.2), '\u2068b\u2069' looks most of all at '\u2068a\u2069': 70.0 % " +
-      "of its attention.",
+    putsWords({ texts: ["<eos>", " a", " b"] }, 2, weights),
+    "'\u2068b\u2069' puts 70.0% of its attention on '\u2068a\u2069'.",
+  );
+  assert.match(putsWords({ texts: [" a", " b"] }, 1, weights), /^'.b.' puts 70.0% .* on itself\.$/u);
+  assert.equal(
+    putsWords({ texts: [" a", " b", "b"] }, 2, weights),
+    "the last '\u2068b\u2069' puts 70.0% of its attention on the first '\u2068b\u2069'.",
   );
 });
 

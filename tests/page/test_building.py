@@ -192,7 +192,7 @@ def test_a_page_says_what_its_models_are(model: Path) -> None:
 def test_a_masked_model_is_asked_at_its_mask() -> None:
     kept = prerender.reading(checkpoints.folder_of("masked-small"))
     assert kept["texts"][kept["place"]] == "<mask>" and not kept["causal"]
-    assert "What may stand at &lt;mask&gt;" in drawing.drawing(kept)
+    assert "What could stand at &lt;mask&gt;" in drawing.drawing(kept)
 
 
 def test_pieces_of_one_word_are_joined() -> None:

@@ -43,10 +43,10 @@ export function shareOf(reading, layer, head) {
 /** What the colours of the heads mean. */
 export function effectLegend(reading) {
   if (!reading.effects) return [];
-  const points = `${(100 * fullColour(reading)).toFixed(1)} percentage points`;
+  const points = `${(100 * fullColour(reading)).toFixed(1)} points`;
   const ramp = make("span", { class: "swatch ramp", "aria-hidden": "true" });
   return [
-    make("span", {}, `With a head switched off, ${quote(reading.best[0].text)} becomes`),
-    make("span", {}, "more likely ", ramp, ` less likely, by up to ${points}`),
+    make("span", {}, `Colour: effect on ${quote(reading.best[0].text)} when the head is off`),
+    make("span", {}, "more likely ", ramp, ` less likely (up to ${points})`),
   ];
 }

@@ -112,11 +112,11 @@ export class Tokenizer {
   /** The same with the first `most` merges of the vocabulary alone, and the `steps` to there. */
   merge(word, most = Infinity) {
     let ids = Array.from(new TextEncoder().encode(word), (byte) => this.byteIds[byte]);
-    const steps = []; // {rank, left, right}
+    const steps = []; // {rank, left, right, merged}
     for (let pair = this.earliest(ids); pair; pair = this.earliest(ids)) {
       const [rank, merged] = this.ranks.get(pairKey(...pair));
       if (rank >= most) break;
-      steps.push({ rank, left: pair[0], right: pair[1] });
+      steps.push({ rank, left: pair[0], right: pair[1], merged });
       ids = mergePair(ids, pair, merged);
     }
     return { ids, steps };

@@ -1,9 +1,8 @@
 // Elements of the page. Strings become text, never tags, so nothing typed can become one.
 
-import { visible } from "../views/attention.js";
-
 const DRAWN = ["svg", "rect", "path"]; // these belong to SVG
 const HEATS = 9; // as in page.css
+const NO_BAR = 0.0005; // a smaller share is 0.0% and has no bar
 
 /**
  * An element with its attributes and what is inside. A function is a listener, `true` an empty
@@ -21,9 +20,9 @@ export function make(tag, attributes = {}, ...inside) {
   return made;
 }
 
-/** 0.3123 as "31.2 %". */
+/** 0.3123 as "31.2%". */
 export function percent(share) {
-  return `${(100 * share).toFixed(1)} %`;
+  return `${(100 * share).toFixed(1)}%`;
 }
 
 /** A count with its noun, which is in the plural unless there is one. */
@@ -37,26 +36,22 @@ export function bar(share) {
   return make("svg", { class: "bar", "aria-hidden": "true" }, filled);
 }
 
-/** A token as a list's item: its signs, a number below, and a bar where there is a share. */
-export function chip(text, number, { special = false, share = null, piece = false } = {}) {
-  const kinds = [special && "special", piece && "piece"].filter((kind) => kind).join(" ");
-  return make(
-    "li",
-    { class: kinds || null },
-    make("bdi", {}, visible(text)),
-    make("small", {}, String(number)),
-    share === null ? null : bar(share),
-  );
+/** A word or token as a list's item: its name, a bar where there is a share, a number below. */
+export function chip(name, number, { kinds = [], share = null } = {}) {
+  const told = make("small", {}, String(number));
+  const kind = kinds.filter(Boolean).join(" ") || null;
+  const drawn = share === null ? null : bar(share);
+  return make("li", { class: kind }, make("bdi", {}, name), drawn, told);
 }
 
 /**
  * Rows of bars with their numbers at the ends, {text, now, before}: what is now, and what was
- * before (null: nothing to compare with). A full bar is `full`, the first of 10, 25, 50 and 100 %
- * that holds them all by default.
+ * before (null: nothing to compare with). A full bar is `full`, by default the first of 10, 25, 50,
+ * 75 and 100 % that holds them all.
  */
 export function barRows(rows, full = null) {
   const most = Math.max(...rows.map(({ now, before }) => Math.max(now, before ?? 0)));
-  const whole = full ?? [0.1, 0.25, 0.5].find((each) => each >= most) ?? 1;
+  const whole = full ?? [0.1, 0.25, 0.5, 0.75].find((each) => each >= most) ?? 1;
   return rows.map(({ text, now, before }) => {
     const long = Math.max(now, before ?? 0, Number.MIN_VALUE);
     const part = (share, attributes) =>
@@ -69,13 +64,15 @@ export function barRows(rows, full = null) {
             part(now, { y: "25%", height: "50%" }),
           ];
     const told = before === null ? percent(now) : `${percent(before)} → ${percent(now)}`;
-    return barRow(text, long / whole, bars, told, before === null ? null : "compared");
+    const kind = before === null ? null : "compared";
+    return barRow(text, long < NO_BAR ? 0 : long / whole, bars, told, kind);
   });
 }
 
 /** A row: its name, a bar of a share made of some rects, what is told at its end. */
 export function barRow(text, share, bars, told, kind = null) {
-  const drawn = make("svg", { width: inPercent(share), "aria-hidden": "true" }, ...bars);
+  const box = { width: inPercent(share), "aria-hidden": "true" };
+  const drawn = share < NO_BAR ? null : make("svg", box, ...bars);
   const track = make("span", { class: "track" }, drawn, make("span", { class: "told" }, told));
   return make("li", { class: kind }, make("bdi", {}, text), track);
 }
@@ -114,12 +111,6 @@ export function roam(buttons, columns) {
     });
   });
   reach(0);
-}
-
-/** Red, green and blue of attention, which is lighter on a dark ground. */
-export function ink() {
-  const colours = getComputedStyle(document.documentElement);
-  return colours.getPropertyValue("--attention-rgb").trim().split(/\s+/u).map(Number);
 }
 
 /** Lets the browser draw, and hear keys, before what comes next, so many milliseconds later. */

@@ -2,6 +2,7 @@
 
 import base64
 import html
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from tlcourse.bpe import SPECIALS
 
 SHOWN, LEAST, DENSE = 6, 0.02, (18, 32)  # as in room_overview.js and blocks.js
-RIBBON, FAINTEST = 12, 0.02  # as in flow.js, and so are the curves
+RIBBON, FAINTEST, LEVELS = 12, 0.02, 8  # as in flow.js, and so are the curves
 REST = "all others"
 MEANINGS = ("attention", "attention"), ("chance", "probability"), ("feed", "feed-forward (FFN)")
 
@@ -23,7 +24,7 @@ def drawing(first: dict[str, Any]) -> str:
     names = [visible(token["text"]) for token in first["best"][:SHOWN]]
     names, shares = [*names, REST], [*shares, max(0, 1 - sum(shares))]
     size = f"{first['layers']} blocks of {first['heads']} heads"
-    asks = "What may come next" if first["causal"] else "What may stand at &lt;mask&gt;"
+    asks = "What could come next" if first["causal"] else "What could stand at &lt;mask&gt;"
     parts = (
         _stage("drawn-tokens-name", "tokens", "Tokens", "Each becomes a vector."),
         _tokens(first, weights),
@@ -36,7 +37,7 @@ def drawing(first: dict[str, Any]) -> str:
     )
     return (
         '<section id="overview"><h2>The whole model</h2>\n'
-        f'<div class="drawing">{"".join(parts)}</div>\n'
+        f'<div class="drawing">{"".join(parts)}<svg id="route" aria-hidden="true"></svg></div>\n'
         f'<p id="looks">{_looks(first, layer, head, weights)}</p>\n'
         f'<p id="legend" class="legend">{_legend(first["best"][0]["text"], most)}</p></section>'
     )
@@ -50,11 +51,10 @@ def _stage(id: str, room: str, name: str, does: str) -> str:
 def _tokens(first: dict[str, Any], weights: np.ndarray) -> str:
     ids, texts = first["ids"], first["texts"]
     rows = []
-    for place, (id, text) in enumerate(zip(ids, texts, strict=True)):
+    for place, id in enumerate(ids):
         kinds = ["special"] * (id < len(SPECIALS)) + ["marked"] * (place == first["place"])
-        kinds += ["piece"] * is_piece(ids, texts, place)
         strip = _strip(first["vectors"][place]) + _bar(weights[place])
-        rows.append(f"<li{_class(*kinds)}><bdi>{visible(text)}</bdi>{strip}</li>")
+        rows.append(f"<li{_class(*kinds)}><bdi>{name_of(ids, texts, place)}</bdi>{strip}</li>")
     dense = sum(len(ids) > most for most in DENSE)
     return f'<ol id="drawn-tokens" class="dense-{dense}">{"".join(rows)}</ol>'
 
@@ -66,15 +66,20 @@ def is_piece(ids: Sequence[int], texts: Sequence[str], place: int) -> bool:
     return texts[place][0].isalnum() and texts[place - 1][-1].isalnum()
 
 
+def name_of(ids: Sequence[int], texts: Sequence[str], place: int) -> str:
+    """A token as it is named everywhere, in HTML: a piece of a word begins with a dot."""
+    return "·" * is_piece(ids, texts, place) + visible(texts[place])
+
+
 def _heads(first: dict[str, Any], most: float, shown: tuple[int, int]) -> str:
     tones = {(e["layer"], e["head"]): lost(first, e) / most for e in first["effects"]}
-    half = -(-first["heads"] // 2)
+    half, weights = -(-first["heads"] // 2), _attention(first)
     blocks = []
     for layer in range(first["layers"]):
         fields = [
             f'<a href="#attention" aria-label="head {layer}.{head}"'
             f"{_class('head', *['shown'] * ((layer, head) == shown))}>"
-            f"{_tone(tones[layer, head])}</a>"
+            f"{_map(weights[layer, head])}{_tone(tones[layer, head])}</a>"
             for head in range(first["heads"])
         ]
         name = f'<a class="name" href="#stream" aria-label="block {layer}">{layer}</a>'
@@ -86,7 +91,7 @@ def _heads(first: dict[str, Any], most: float, shown: tuple[int, int]) -> str:
 
 
 def _bars(names: Sequence[str], shares: Sequence[float]) -> str:
-    scale = next(end for end in (0.1, 0.25, 0.5, 1.0) if end >= max(shares))
+    scale = next(end for end in (0.1, 0.25, 0.5, 0.75, 1.0) if end >= max(shares))
     rows = (
         f'<li><bdi>{name}</bdi><span class="track"><svg width="{100 * share / scale:.2f}%" '
         f'aria-hidden="true"><rect width="100%" height="100%"></rect></svg>'
@@ -101,20 +106,32 @@ def _looks(first: dict[str, Any], layer: int, head: int, weights: np.ndarray) ->
     texts, most = first["texts"], int(weights.argmax())
     (effect,) = (e for e in first["effects"] if (e["layer"], e["head"]) == (layer, head))
     best = first["best"][0]
-    return (
-        f"In head {head} of block {layer} ({layer}.{head}), {_quote(texts[first['place']])} looks "
-        f"most of all at {_quote(texts[most])}: {percent(weights[most])} of its attention. "
+    other = "itself" if most == first["place"] else _which(texts, most)
+    said = (
+        f"In head {layer}.{head}, {_which(texts, first['place'])} puts {percent(weights[most])} "
+        f"of its attention on {other}. "
         f"Without this head, the probability of {_quote(best['text'])} goes from "
         f"{percent(best['probability'])} to {percent(effect['left'])}."
     )
+    return re.sub(r"[\d.]+%", r"<b>\g<0></b>", said)
+
+
+def _which(texts: Sequence[str], place: int) -> str:
+    """A token in quotes, and which one it is where there are several, as in telling.js."""
+    same = [at for at, text in enumerate(texts) if visible(text) == visible(texts[place])]
+    if len(same) == 1:
+        return _quote(texts[place])
+    number = same.index(place) + 1
+    which = "last" if number == len(same) else "first" if number == 1 else f"{number}th"
+    return f"the {which} {_quote(texts[place])}"
 
 
 def _legend(best: str, most: float) -> str:
     kinds = (f'<span><span class="swatch {kind}"></span>{name}</span>' for kind, name in MEANINGS)
     return (
-        f"<span>With a head switched off, {_quote(best)} becomes</span>"
-        '<span>more likely <span class="swatch ramp"></span> less likely, '
-        f"by up to {100 * most:.1f} percentage points</span>{''.join(kinds)}"
+        f"<span>Colour: effect on {_quote(best)} when the head is off</span>"
+        '<span>more likely <span class="swatch ramp"></span> less likely '
+        f"(up to {100 * most:.1f} points)</span>{''.join(kinds)}"
     )
 
 
@@ -123,11 +140,16 @@ def lost(first: dict[str, Any], effect: dict[str, Any]) -> float:
     return first["best"][0]["probability"] - effect["left"]
 
 
+def _attention(first: dict[str, Any]) -> np.ndarray:
+    length = len(first["ids"])
+    weights = np.frombuffer(base64.b64decode(first["attention"]), dtype="<f4")
+    return weights.reshape(first["layers"], first["heads"], length, length)
+
+
 def _sharpest(first: dict[str, Any]) -> tuple[np.ndarray, tuple[int, int]]:
     """The weights of the predicting token in the head that `sharpest` of reading.js selects."""
     length, place = len(first["ids"]), first["place"]
-    weights = np.frombuffer(base64.b64decode(first["attention"]), dtype="<f4")
-    rows = weights.reshape(first["layers"], first["heads"], length, length)[:, :, place]
+    rows = _attention(first)[:, :, place]
     others = [index for index in range(1, length) if index != place]
     layer, head = divmod(int(rows[..., others].max(-1).argmax()), first["heads"])
     return rows[layer, head], (layer, head)
@@ -140,8 +162,8 @@ def visible(text: str) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as text: 0.3123 as "31.2 %"."""
-    return f"{100 * share:.1f} %"
+    """A share as text: 0.3123 as "31.2%"."""
+    return f"{100 * share:.1f}%"
 
 
 def _quote(text: str) -> str:
@@ -190,6 +212,18 @@ def _strip(numbers: Sequence[float]) -> str:
     )
     box = f'viewBox="0 0 {len(numbers)} 1" preserveAspectRatio="none" aria-hidden="true"'
     return f'<svg class="vector" {box}>{"".join(fields)}</svg>'
+
+
+def _map(weights: np.ndarray) -> str:
+    """A head's weights as squares, as `mapOf` in flow.js draws them."""
+    levels = np.floor(LEVELS * weights + 0.5)
+    paths = []
+    for level in range(1, LEVELS + 1):
+        squares = (f"M{to} {place}h1v1h-1z" for place, to in np.argwhere(levels == level))
+        opacity = (level / LEVELS) ** 0.75
+        paths.append(f'<path d="{"".join(squares)}" fill-opacity="{opacity:.2f}"></path>')
+    box = f'viewBox="0 0 {len(weights)} {len(weights)}" preserveAspectRatio="none"'
+    return f'<svg class="cells" {box} aria-hidden="true">{"".join(paths)}</svg>'
 
 
 def _tone(share: float) -> str:

@@ -1,13 +1,15 @@
-// The drawn parts of the whole model: what flows into the ribbon and out of it, vectors and tones,
-// as small SVGs.
+// The drawn parts of the whole model: what flows into the ribbon and out of it, vectors, maps and
+// tones, as small SVGs.
 //
 // Their shapes are attributes and their colours classes, since a page from a web server allows no
 // styles in its elements; drawing.py draws the same.
 
 import { make } from "./dom.js";
+import { weightsFrom } from "./reading.js";
 
 const RIBBON = 12; // its height, in hundredths of the drawing's, as in page.css
 const FAINTEST = 0.02; // a weaker share is a hairline alone
+const LEVELS = 8; // strengths of a map's squares, one path each
 
 /** Bands from evenly spaced places at the left into the ribbon at the right: a share each. */
 export function fanIn(shares) {
@@ -55,6 +57,23 @@ export function strip(numbers) {
   });
   const box = { class: "vector", viewBox: `0 0 ${numbers.length} 1`, preserveAspectRatio: "none" };
   return make("svg", { ...box, "aria-hidden": "true" }, ...fields);
+}
+
+/** A head's weights as a map of (length × length) squares; its words stand beside it. */
+export function mapOf(shown, { layer, head }) {
+  const { length } = shown.ids;
+  const squares = Array.from({ length: LEVELS + 1 }, () => "");
+  for (let from = 0; from < length; from++) {
+    weightsFrom(shown, layer, head, from).forEach((weight, to) => {
+      squares[Math.round(LEVELS * weight)] += `M${to} ${from}h1v1h-1z`;
+    });
+  }
+  const paths = squares.slice(1).map((d, level) => {
+    const opacity = ((level + 1) / LEVELS) ** 0.75; // weak ones are seen, too
+    return make("path", { d, "fill-opacity": opacity.toFixed(2) });
+  });
+  const box = { viewBox: `0 0 ${length} ${length}`, preserveAspectRatio: "none" };
+  return make("svg", { class: "cells", ...box, "aria-hidden": "true" }, ...paths);
 }
 
 /**

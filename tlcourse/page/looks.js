@@ -1,27 +1,13 @@
 // Where one head looks: curves between the tokens, wide and strong where it looks hard, and a map.
 
-import { bar, ink, make, percent, roam } from "./dom.js";
+import { bar, make, percent, roam } from "./dom.js";
 import { weightsFrom } from "./reading.js";
-import { lookWords } from "./telling.js";
-import { visible } from "../views/attention.js";
+import { mapOf } from "./flow.js";
+import { nameOf, putsWords } from "./telling.js";
 
 const [LEAST_OF_CHOSEN, LEAST_OF_OTHERS] = [0.005, 0.05]; // a weaker curve is not drawn
+const NAMED = 20; // tokens; the map of a longer text has no room for their names
 const FREE = { preserveAspectRatio: "none", "aria-hidden": "true" }; // as wide as its place
-
-/** A head's weights as a picture of (length × length) squares; its words stand beside it. */
-export function mapOf(shown, { layer, head }) {
-  const { length } = shown.ids;
-  const canvas = make("canvas", { width: length, height: length, "aria-hidden": "true" });
-  const [pen, colour] = [canvas.getContext("2d"), ink()];
-  const image = pen.createImageData(length, length);
-  for (let from = 0; from < length; from++) {
-    weightsFrom(shown, layer, head, from).forEach((weight, to) => {
-      image.data.set([...colour, 255 * weight], 4 * (from * length + to));
-    });
-  }
-  pen.putImageData(image, 0, 0);
-  return canvas;
-}
 
 /**
  * Fills `root` with a head's curves and its map. One token's looks are shown: `kept`, or the one
@@ -29,10 +15,11 @@ export function mapOf(shown, { layer, head }) {
  */
 export function drawLooks(root, shown, place, kept, keep) {
   const { texts } = shown;
-  const signs = (text) => make("bdi", {}, visible(text));
+  const names = texts.map((_, at) => nameOf(shown, at));
+  const signs = (name) => make("bdi", {}, name);
   const said = make("p", { id: "looks-said", "aria-live": "polite" });
   const curves = make("svg", { viewBox: `0 0 100 ${texts.length}`, ...FREE });
-  const seen = texts.map((text) => make("li", {}, signs(text)));
+  const seen = names.map((name) => make("li", {}, signs(name)));
   const row = make("rect", { width: texts.length, height: 1 });
   const look = (from) => {
     const weights = weightsFrom(shown, place.layer, place.head, from);
@@ -43,13 +30,13 @@ export function drawLooks(root, shown, place, kept, keep) {
     });
     curves.replaceChildren(...curvesOf(shown, place, from));
     row.setAttribute("y", from);
-    said.textContent = lookWords(shown, { ...place, from, weights });
+    said.textContent = `Here, ${putsWords(shown, from, weights)}`;
   };
   const choose = (from) => {
     keep((kept = from));
     look(from);
   };
-  const buttons = texts.map((text, from) =>
+  const buttons = names.map((name, from) =>
     make(
       "button",
       {
@@ -59,11 +46,13 @@ export function drawLooks(root, shown, place, kept, keep) {
         pointerenter: () => look(from),
         pointerleave: () => look(kept),
       },
-      signs(text),
+      signs(name),
     ),
   );
   roam(buttons, 1);
   const tokens = { class: "from", role: "group", "aria-label": "tokens that look" };
+  const axis = (kind) =>
+    make("p", { class: `axis ${kind}`, "aria-hidden": "true" }, ...names.map(signs));
   const frame = make("svg", { viewBox: `0 0 ${texts.length} ${texts.length}`, ...FREE }, row);
   root.replaceChildren(
     said,
@@ -80,6 +69,7 @@ export function drawLooks(root, shown, place, kept, keep) {
       "div",
       { class: "map" },
       make("p", { class: "note" }, "As a map: one row for each token"),
+      ...(texts.length > NAMED ? [] : [axis("across"), axis("down")]),
       make("div", {}, mapOf(shown, place), frame),
     ),
   );

@@ -67,7 +67,6 @@ function start() {
     entered.querySelector("h2").focus({ preventScroll: phone });
     if (phone) entered.scrollIntoView();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => page.draw());
   let waiting = 0;
   parts.model.addEventListener("change", () => page.chosen());
   parts.text.addEventListener("input", () => {

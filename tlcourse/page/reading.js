@@ -59,7 +59,7 @@ export function cutAfter(tokenizer, words, most) {
   );
 }
 
-/** The merges that such words need, each once, [{rank, left, right}], in the order learnt. */
+/** The merges that such words need, as [{rank, left, right, merged}], in the order learned. */
 export function mergesIn(tokenizer, words) {
   const texts = words.filter((word) => typeof word !== "number");
   const steps = texts.flatMap((word) => tokenizer.merge(word).steps);

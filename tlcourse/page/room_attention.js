@@ -2,9 +2,9 @@
 
 import { blocksOf, effectLegend, effectOf, shareOf } from "./blocks.js";
 import { barRow, barRows, make, percent, refill } from "./dom.js";
-import { tone } from "./flow.js";
+import { mapOf, tone } from "./flow.js";
 import { headsOf, lostBy } from "./heads.js";
-import { drawLooks, mapOf } from "./looks.js";
+import { drawLooks } from "./looks.js";
 import { askedFrom, habit, moved, rowsOf, sharpest } from "./reading.js";
 import { askWords, effectWords, quote } from "./telling.js";
 
@@ -67,8 +67,8 @@ export const attentionRoom = {
 
 function habitWords({ shown, layer, head }) {
   const [name, share] = habit(shown, layer, head);
-  const often = name === "various tokens" ? name : `${name} most of all (${percent(share)})`;
-  return `Head ${layer}.${head} looks at ${often}`;
+  const often = name === "various tokens" ? `at ${name}` : `most at ${name} (${percent(share)})`;
+  return `Head ${layer}.${head}: on average, a token looks ${often}`;
 }
 
 /** All heads as small maps, with the colour of what depends on them. */

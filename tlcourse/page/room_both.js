@@ -3,6 +3,7 @@
 import { EOS, MASK, SPECIALS, normalise } from "./bpe.js";
 import { barRows, choice, make, percent, refill } from "./dom.js";
 import { MOST, readIds, rowsOf, textsOf } from "./reading.js";
+import { nameOf } from "./telling.js";
 import { visible } from "../views/attention.js";
 
 const EACH = 6; // bars of each
@@ -13,8 +14,8 @@ export const bothRoom = {
   lesson: "03",
   reads: ({ pair }) => pair.join(" and "),
   story:
-    "A token is hidden from two models; choose which. The causal model reads only what comes " +
-    "before it, the masked one also what comes after. Which guesses better?",
+    "Choose a token to hide from both models. The causal model sees only what comes before it, " +
+    "the masked model also what comes after. Which one guesses better?",
 
   build(root, page) {
     const part = (tag, attributes = {}, ...inside) =>
@@ -26,8 +27,8 @@ export const bothRoom = {
     };
     const columns = part("div", { class: "columns" });
     parts.bars = names.map((name, at) => {
-      const reads = ["reads what comes before", "reads both sides"][at];
-      const heading = make("h3", { id: `both-${at}` }, `${name} ${reads}`);
+      const reads = ["Causal: sees only the left", "Masked: sees both sides"][at];
+      const heading = make("h3", { id: `both-${at}`, title: name }, reads);
       const bars = make("ol", { class: "bars", "aria-labelledby": `both-${at}` });
       columns.append(make("div", {}, heading, bars));
       return bars;
@@ -73,7 +74,7 @@ function drawBoth({ tokens, said, bars }, opened, state, draw) {
   state.place ??= places[Math.floor(places.length / 2)];
   const options = places.map((place) => ({
     value: place,
-    inside: make("bdi", {}, visible(texts[place])),
+    inside: make("bdi", {}, nameOf({ ids, texts }, place)),
   }));
   const take = (place) => {
     state.place = place;

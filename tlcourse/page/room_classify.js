@@ -12,7 +12,8 @@ const KINDS = new Map([
   ["LOC", "a place"],
   ["NUM", "a number or date"],
 ]);
-const QUESTIONS_ONLY = " It has learnt from questions only, and this text is none.";
+const QUESTIONS_ONLY = " The model has learned from questions only, and this text is not one.";
+const ASKS = "Kind of answer";
 const QUESTIONS = [
   "Who wrote the first book about whales?",
   "How many people live in Iceland?",
@@ -30,7 +31,7 @@ export const classifyRoom = {
     `${classifiers.map(({ name }) => name).join(", ")}: names the kind of answer`,
   story:
     "The same model, adapted: it does not answer a question, it says what kind of answer the " +
-    "question asks for. A few added weights (LoRA) do that; at strength 0 they are gone.",
+    "question asks for. A few added weights (LoRA) do this; at strength 0 they have no effect.",
 
   build(root, page) {
     const part = (tag, attributes = {}, ...inside) =>
@@ -65,7 +66,7 @@ export const classifyRoom = {
     };
     return (reading) => {
       state.text = reading.text;
-      parts.asks.textContent = `Labels by ${state.name}`;
+      parts.asks.textContent = ASKS;
       if (!parts.bars.children.length) parts.said.textContent = "The classifier is being loaded …";
       if (reading.opened) draw();
     };
@@ -87,15 +88,16 @@ function strengthSlider(change) {
 function drawLabels(parts, classifier, state) {
   const rows = rowsFrom(classifier, state);
   const [best] = [...rows].sort((one, other) => other.now - one.now);
-  const { strength, name } = state;
+  const { strength } = state;
   parts.strength.hidden = !classifier.lora;
   parts.asks.textContent =
-    `Labels by ${name}` +
+    ASKS +
     (strength === 1 ? "" : ` (pale: as trained; solid: LoRA at ${strength})`);
   parts.bars.replaceChildren(...barRows(rows, 1));
   const ofTrec = classifier.labels.every((label) => KINDS.has(label));
   const limits = ofTrec && !state.text.trim().endsWith("?") ? QUESTIONS_ONLY : "";
-  parts.said.textContent = `${ofTrec ? "It asks for" : "The label"}: ${best.text}.${limits}`;
+  const says = ofTrec ? "This question asks for" : "The label:";
+  parts.said.textContent = `${says} ${best.text}.${limits}`;
 }
 
 /** A label; one of TREC in words. */

@@ -3,10 +3,9 @@
 import { blocksOf, effectLegend, effectOf, shareOf } from "./blocks.js";
 import { SPECIALS } from "./bpe.js";
 import { bar, barRows, make, refill } from "./dom.js";
-import { fanIn, fanOut, strip, tone } from "./flow.js";
-import { askedFrom, rowsOf, sharpest, weightsFrom } from "./reading.js";
-import { askWords, effectWords, isPiece, lookWords, titleWords } from "./telling.js";
-import { visible } from "../views/attention.js";
+import { fanIn, fanOut, mapOf, strip, tone } from "./flow.js";
+import { askedFrom, highest, rowsOf, sharpest, weightsFrom } from "./reading.js";
+import { askWords, effectWords, nameOf, putsWords, titleWords } from "./telling.js";
 
 const SHOWN = 6; // bars
 const REST = "all others";
@@ -21,7 +20,9 @@ export const overviewRoom = {
   id: "overview",
   name: "The whole model",
   lesson: "00",
-  story: "Point at a head to see what it does; click any part of the drawing for a closer look.",
+  story: matchMedia("(pointer: coarse)").matches
+    ? "Tap a head to see where it looks; tap any other part of the drawing for a closer look."
+    : "Point at a head to see what it does; click any part of the drawing for a closer look.",
 
   build(root, page) {
     const parts = partsOf(root);
@@ -78,6 +79,7 @@ function partsOf(root) {
   parts.out = part("div", { class: "fan out" });
   parts.asks = stage("asks", "prediction", "", "A probability for every token.");
   parts.bars = part("ol", { id: "drawn-bars", class: "bars", "aria-labelledby": "asks" });
+  parts.route = part("svg", { id: "route", "aria-hidden": "true" });
   const told = (id, kind) => root.appendChild(make("p", { id, class: kind }));
   parts.looks = told("looks", null);
   parts.legend = told("legend", "legend");
@@ -87,17 +89,16 @@ function partsOf(root) {
 }
 
 function drawTokens({ tokens }, reading) {
-  const { ids, texts, vectors } = reading;
+  const { ids, vectors } = reading;
   tokens.className = `dense-${DENSE.filter((most) => ids.length > most).length}`;
   tokens.replaceChildren(
     ...ids.map((id, place) => {
       const kinds = [
         id < SPECIALS.length && "special",
         place === askedFrom(reading) && "marked",
-        isPiece(ids, texts, place) && "piece",
       ];
-      const [name, word] = [kinds.filter(Boolean).join(" "), visible(texts[place])];
-      const signs = make("bdi", {}, word);
+      const name = kinds.filter(Boolean).join(" ");
+      const signs = make("bdi", {}, nameOf(reading, place));
       return make("li", { class: name || null }, signs, strip(vectors[place]), bar(0));
     }),
   );
@@ -119,6 +120,7 @@ function drawHeads(parts, reading, page, look) {
         pointerenter: () => look({ layer, head }),
         focus: () => look({ layer, head }),
       },
+      mapOf(reading, { layer, head }),
       tone(shareOf(reading, layer, head)),
     );
   };
@@ -137,15 +139,45 @@ function drawFlow(parts, { reading, shown, head: chosen }) {
   parts.heads.querySelectorAll(".head")[layer * reading.heads + head].classList.add("shown");
   parts.into.replaceChildren(fanIn(Array.from(weights)));
   weights.forEach((weight, at) => parts.tokens.children[at].lastChild.replaceWith(bar(weight)));
-  const words = [lookWords(reading, { layer, head, from, weights })];
+  drawRoute(parts, chosen && highest(weights));
+  const words = [`In head ${layer}.${head}, ${putsWords(reading, from, weights)}`];
   if (effect) words.push(effectWords(reading, effect));
   const now = chosen && effect?.probabilities ? effect : shown;
   if (now === effect) words.push("Pale: with all heads; solid: without it.");
   else if (now !== reading) words.push("Pale: with all heads; solid: without those that are off.");
-  parts.looks.textContent = words.join(" ");
+  const spoken = words.join(" ").split(/([\d.]+%)/u); // every second part is a number
+  parts.looks.replaceChildren(...spoken.map((each, at) => (at % 2 ? make("b", {}, each) : each)));
   const rows = withRest(rowsOf(now, now === reading ? null : reading, SHOWN));
   parts.out.replaceChildren(...(rows.length ? [fanOut(rows.map((row) => row.now))] : []));
   parts.bars.replaceChildren(...barRows(rows));
+}
+
+/** From the token that the chosen head looks at to that head, and on into the ribbon. */
+function drawRoute({ drawing, tokens, heads, route }, place) {
+  drawing.classList.toggle("picked", place !== null);
+  route.replaceChildren();
+  if (place === null) return;
+  const { left, top } = drawing.getBoundingClientRect();
+  const boxOf = (element) => {
+    const { x, y, width, height } = element.getBoundingClientRect();
+    return { x: x - left, y: y - top, width, height, middle: y - top + height / 2 };
+  };
+  const head = heads.querySelector(".shown");
+  const [token, blocks, tile, lane] = [
+    tokens.children[place],
+    heads,
+    head,
+    head.closest("li").querySelector(".lane"),
+  ].map(boxOf);
+  const [start, into, out] = [token.x + token.width, blocks.x, tile.x + tile.width / 2];
+  const [{ middle }, end] = [lane, blocks.x + blocks.width];
+  const bend = (start + into) / 2;
+  const edge = tile.y < lane.y ? tile.y + tile.height : tile.y;
+  const first = `M${start} ${token.middle}C${bend} ${token.middle} ${bend} ${tile.middle}`;
+  route.append(
+    make("path", { d: `${first} ${into} ${tile.middle}H${tile.x}` }),
+    make("path", { d: `M${out} ${edge}Q${out} ${middle} ${lane.x + lane.width} ${middle}H${end}` }),
+  );
 }
 
 /** Rows of bars, and one for the probability that they leave. */

@@ -12,8 +12,8 @@ const PACE = 40; // milliseconds a token, so that one sees the text grow
 const GUESSES = 3; // of each block
 const DOES = {
   temperature: "at 0, always the likeliest token",
-  "top-k": "draws only from the k likeliest tokens",
-  "top-p": "and only from those that add up to this",
+  "top-k": "keeps the k likeliest tokens",
+  "top-p": "of these, the likeliest that add up to p",
 };
 const KNOBS = [
   { name: "temperature", least: 0, most: 2, step: 0.1, first: 0.8 },
@@ -26,7 +26,7 @@ export const predictionRoom = {
   name: "Prediction",
   lesson: "03",
   story:
-    "The model gives every token that it knows a probability. To write, it draws one of them, " +
+    "The model gives a probability to every token it knows. To write, it draws one of them, " +
     "adds it to the text and reads again.",
 
   build(root, page) {

@@ -1,8 +1,9 @@
 // The room of the residual stream: each token's vector on its way through the blocks.
 
 import { SPECIALS } from "./bpe.js";
-import { counted, heat, make, percent } from "./dom.js";
+import { heat, make, percent } from "./dom.js";
 import { highest, predictedFrom, textsOf } from "./reading.js";
+import { nameOf } from "./telling.js";
 import { visible } from "../views/attention.js";
 
 export const streamRoom = {
@@ -10,9 +11,10 @@ export const streamRoom = {
   name: "Block by block",
   lesson: "02",
   story:
-    "Every token has a vector, and each block adds something to it (the residual stream). A row " +
-    "follows one token to the right. The word in a square is what the model would predict next " +
-    "if it stopped at that point (the logit lens). The stronger the colour, the surer it would be.",
+    "Every token has a vector, and each block adds something to it (the residual stream). Each " +
+    "row follows one token, left to right. The word in a square is what the model would predict " +
+    "next if it stopped at that point (the logit lens). The stronger the colour, the more " +
+    "certain the model is.",
 
   build(root) {
     const said = make("p", { id: "changed", class: "note" });
@@ -54,12 +56,12 @@ export function changesOf(predicted) {
 }
 
 /** At how many tokens each block changes the likeliest. */
-export function changeWords([first, ...others], length) {
-  const told = others.map((count, after) => `, block ${after + 1} at ${count}`).join("");
-  return `Block 0 changes the likeliest word at ${first} of ${counted(length, "token")}${told}.`;
+export function changeWords(counts, length) {
+  return `How many guesses each block changes (of ${length}): ${counts.join(", ")}.`;
 }
 
-function streamOf({ opened, ids, texts }, { best, shares }) {
+function streamOf(shown, { best, shares }) {
+  const { opened, ids } = shown;
   const names = best.map((_, layer) => (layer ? `block ${layer - 1}` : "start"));
   const last = best.at(-1);
   const rows = ids.map((id, place) => {
@@ -71,12 +73,13 @@ function streamOf({ opened, ids, texts }, { best, shares }) {
       return make("td", kinds, make("bdi", {}, visible(word)));
     });
     const special = id < SPECIALS.length ? "special" : null;
-    const own = make("bdi", {}, visible(texts[place]));
+    const own = make("bdi", {}, nameOf(shown, place));
     return make("tr", {}, make("th", { scope: "row", class: special }, own), ...cells);
   });
   const titles = ["token", ...names].map((text) => make("th", { scope: "col" }, text));
   const caption =
-    "The likeliest next token after each block. In bold: the same as after the last block.";
+    "The likeliest next token after each block. In bold: the same as after the last block. " +
+    "Wikipedia articles, from which the model learned, mark headings with =.";
   return make(
     "table",
     { class: "heats" },

@@ -3,15 +3,17 @@
 import { SPECIALS } from "./bpe.js";
 import { chip, counted, make } from "./dom.js";
 import { cutAfter, mergesIn, textsOf } from "./reading.js";
-import { isPiece } from "./telling.js";
+import { isPiece, nameOf } from "./telling.js";
+import { visible } from "../views/attention.js";
 
 export const tokensRoom = {
   id: "tokens",
   name: "Tokens",
   lesson: "01",
   story:
-    "The model reads numbers: each token has one, its id. The tokenizer begins with single " +
-    "letters (bytes) and merges neighbours, the most common first. Move the slider to see it.",
+    "The model reads numbers: each token has an id. The tokenizer begins with single bytes " +
+    "(mostly one letter each) and merges neighbours, the most common first. Move the slider to " +
+    "see it.",
 
   build(root) {
     const slider = make("input", { id: "merges", type: "range", min: 0, value: 0, step: 1 });
@@ -31,8 +33,9 @@ export const tokensRoom = {
       make(
         "p",
         { class: "note" },
-        "Joined tokens are pieces of one word. ␣ is the space before a word; <eos> comes before " +
-          "every text.",
+        "Each colour marks one word; a token that continues a word begins with ·. The lines " +
+          "lead to the two tokens that were merged. <eos> (end of text) comes first because it " +
+          "separated the texts in training.",
       ),
     );
     let [done, last] = [null, null]; // how many merges of this text; null: all of them
@@ -51,10 +54,17 @@ export const tokensRoom = {
       const spoken = `${count} of ${steps.length}: ${counted(ids.length, "token")}`;
       slider.setAttribute("aria-valuetext", spoken);
       said.textContent = mergeWords(opened?.tokenizer, steps, count);
+      let word = 0;
       tokens.replaceChildren(
         ...ids.map((id, place) => {
           const piece = isPiece(ids, texts, place);
-          return chip(spaced(texts[place]), id, { special: id < SPECIALS.length, piece });
+          word += piece ? 0 : 1;
+          const special = id < SPECIALS.length;
+          const kinds = [special ? "special" : word % 2 ? "odd" : "even", piece && "piece"];
+          const item = chip(nameOf({ ids, texts }, place), id, { kinds });
+          const step = steps.find((each) => each.merged === id);
+          if (step) item.append(...fork(textsOf(opened.tokenizer, [step.left, step.right])));
+          return item;
         }),
       );
       sums.textContent = words ? countWords(words, ids) : "";
@@ -67,8 +77,12 @@ export const tokensRoom = {
   },
 };
 
-function spaced(text) {
-  return text.startsWith(" ") ? `␣${text.slice(1)}` : text;
+/** Lines from a token to the two that were merged, and those. */
+function fork(texts) {
+  const lines = make("path", { d: "M50 0L25 10M50 0L75 10" });
+  const box = { class: "fork", viewBox: "0 0 100 10", preserveAspectRatio: "none" };
+  const halves = texts.map((text) => make("span", {}, visible(text)));
+  return [make("svg", { ...box, "aria-hidden": "true" }, lines), make("div", {}, ...halves)];
 }
 
 function mergeWords(tokenizer, steps, count) {
@@ -76,24 +90,24 @@ function mergeWords(tokenizer, steps, count) {
   const all = tokenizer.ranks.size.toLocaleString("en");
   if (!count) return `Before the first of ${all} merges: every byte is a token.`;
   const { rank, left, right } = steps[count - 1];
-  const [one, other] = textsOf(tokenizer, [left, right]).map(spaced);
+  const [one, other] = textsOf(tokenizer, [left, right]).map(visible);
   const order = (rank + 1).toLocaleString("en");
-  const end = count === steps.length ? " It is the last one that this text needs." : "";
+  const end = count === steps.length ? " This text needs no more." : "";
   return (
     `After ${count} of the ${counted(steps.length, "merge")} in this text: ` +
-    `\u2068${one}\u2069 + \u2068${other}\u2069, merge ${order} of the ${all} learnt.${end}`
+    `\u2068${one}\u2069 + \u2068${other}\u2069, merge ${order} of the ${all} learned merges.${end}`
   );
 }
 
-/** What the text is counted in: words and signs, bytes, tokens. */
+/** What the text is counted in: words and punctuation marks, bytes, tokens. */
 export function countWords(words, ids) {
   const texts = words.filter((word) => typeof word === "string");
   const bytes = new TextEncoder().encode(texts.join("")).length;
   const own = ids.filter((id) => id >= SPECIALS.length).length;
-  const rate = own > 1 ? `, ${(bytes / own).toFixed(1)} bytes each on average` : "";
-  const those = texts.length === 1 ? "word or sign" : "words and signs";
+  const rate = own > 1 ? ` of ${(bytes / own).toFixed(1)} bytes on average` : "";
+  const those = texts.length === 1 ? "word or punctuation mark" : "words and punctuation marks";
   return (
-    `${texts.length} ${those} of ${counted(bytes, "byte")} ` +
-    `${texts.length === 1 ? "is" : "are"} now ${counted(own, "token")}${rate}.`
+    `${texts.length} ${those} (${counted(bytes, "byte")}) became ` +
+    `${counted(own, "token")}${rate}, plus <eos>: ${ids.length} in all.`
   );
 }

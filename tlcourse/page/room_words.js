@@ -14,7 +14,7 @@ export const wordsRoom = {
   lesson: "07",
   story:
     "Leave one word out and read again: how much does the answer change? The words that change " +
-    "it most are those that matter, wherever the attention goes.",
+    "it most are the ones that matter, wherever the attention goes.",
 
   build(root, page) {
     const part = (tag, attributes = {}, ...inside) =>
@@ -22,27 +22,29 @@ export const wordsRoom = {
     const state = { asked: NEXT, reading: null, found: null };
     const kinds = [NEXT, ...page.made.classifiers.map(({ name }) => name)];
     const options = kinds.map((value) => {
-      return { value, inside: value === NEXT ? NEXT : `the label by ${value}` };
+      return { value, inside: value === NEXT ? NEXT : answerOf(page, value) };
     });
     const parts = {};
     const change = (changes) => {
       Object.assign(state, { found: null }, changes);
+      parts.said.textContent = "";
       drawErased(parts, state);
+      start();
     };
     if (kinds.length > 1) {
       root.append(choice("erased-of", "Answer", options, NEXT, (asked) => change({ asked })));
     }
-    const press = { id: "erase", type: "button", class: "primary" };
-    parts.start = part("button", press, "Leave out each word in turn");
     parts.said = part("p", { id: "erased-said", "aria-live": "polite" });
     parts.words = part("ol", { id: "erased", class: "chips", "aria-label": "words" });
     parts.bars = part("ol", { id: "erased-bars", class: "bars", "aria-label": "ranking" });
     const limits =
-      "The number below a word: how much of the probability goes elsewhere without it. Of two " +
-      "words that say the same, each can be left out without harm.";
+      "Below each word: how far the answer shifts without this word. If two words say the same " +
+      "thing, removing either one changes little.";
     part("p", { class: "note" }, limits);
-    parts.start.addEventListener("click", async () => {
+    const start = async () => {
       const { reading, asked } = state;
+      const able = asked === NEXT ? reading.probabilities : reading.opened;
+      if (!able || !reading.words.some((word) => typeof word === "string")) return;
       const still = () => state.reading === reading && state.asked === asked;
       try {
         const ask = asked === NEXT ? predicting(reading) : labelling(await page.classifier(asked));
@@ -51,15 +53,15 @@ export const wordsRoom = {
           await breathe();
           return still();
         });
-        if (found) change({ found });
+        if (!found) return;
+        state.found = found;
+        drawErased(parts, state);
       } catch (error) {
-        parts.said.textContent = error.message;
+        if (still()) parts.said.textContent = error.message;
       }
-    });
+    };
     return (reading) => {
-      if (state.reading === reading) return;
-      parts.said.textContent = "";
-      change({ reading });
+      if (state.reading !== reading) change({ reading });
     };
   },
 };
@@ -85,6 +87,11 @@ export async function erase(words, ask, go) {
   return { answer: names(best), share: probabilities[best], rows };
 }
 
+/** What a classifier answers, in words. */
+function answerOf({ made }, name) {
+  return made.classifiers.length > 1 ? `the label of ${name}` : "the question type";
+}
+
 /** Asks the model for the token that comes next, or stands at the mask. */
 function predicting({ opened }) {
   const { model, tokenizer } = opened;
@@ -107,15 +114,13 @@ function labelling(classifier) {
   };
 }
 
-function drawErased({ start, said, words, bars }, { reading, found, asked }) {
-  const able = asked === NEXT ? reading.probabilities : reading.opened;
-  start.disabled = !able;
+function drawErased({ said, words, bars }, { reading, found }) {
   const texts = (reading.words ?? []).filter((word) => typeof word === "string");
   const rows = found?.rows ?? texts.map((text) => ({ text }));
   const nameOf = numbered(rows);
   words.replaceChildren(
     ...rows.map(({ text, change }) =>
-      chip(text, found ? percent(change) : "", { share: found ? change : null }),
+      chip(visible(text), found ? percent(change) : "", { share: found ? change : 0 }),
     ),
   );
   bars.replaceChildren();
@@ -123,7 +128,7 @@ function drawErased({ start, said, words, bars }, { reading, found, asked }) {
   said.textContent = foundWords(found);
   const ranked = [...rows].sort((one, other) => other.change - one.change).slice(0, STRONGEST);
   const named = ranked.map((row) => ({
-    text: `without ${nameOf(row)}` + (row.now === found.answer ? "" : `: ${row.now}`),
+    text: `without ${nameOf(row)}` + (row.now === found.answer ? "" : ` → ${row.now}`),
     now: row.left,
     before: found.share,
   }));
@@ -143,7 +148,7 @@ function numbered(rows) {
 function foundWords({ answer, share, rows }) {
   const changed = rows.filter(({ now }) => now !== answer).length;
   const others = changed
-    ? `without ${changed} of its ${counted(rows.length, "word")} the answer is another`
+    ? `${changed} of its ${counted(rows.length, "word")} would change it if left out`
     : `no single one of its ${counted(rows.length, "word")} decides it`;
   return (
     `The answer is '\u2068${answer}\u2069' (${percent(share)}); ${others}. ` +

@@ -29,15 +29,15 @@ export function stepsFor({ made }) {
       look: "#drawn-heads",
       say:
         "Then tokens look at each other; the parts of the model that do this are its heads. " +
-        "Point at one to see where the token in bold looks, and what would be left of the " +
-        "prediction without this head.",
+        "Point at one (or tap it) to see where the token in bold looks, and what would be left " +
+        "of the prediction without this head.",
     },
     {
       room: "overview",
       look: "#drawn-bars",
       say:
-        "From what it found, the model gives every token that it knows a probability of coming " +
-        "next. The longest bar is its guess.",
+        "From what it found, the model gives a probability of coming next to every token it " +
+        "knows. The longest bar is its guess.",
     },
     {
       room: "tokens",
@@ -50,7 +50,7 @@ export function stepsFor({ made }) {
       look: "#cuts",
       act: () => slide("merges", 0.5),
       say:
-        "The tokenizer has learnt which neighbours to merge, common pairs first. Half of the " +
+        "The tokenizer has learned which neighbours to merge, common pairs first. Half of the " +
         "merges are done here; move the slider to see the rest.",
     },
     {
@@ -94,7 +94,8 @@ export function stepsFor({ made }) {
       act: (page) => page.switchOff([]),
       say:
         "All heads are on again. From left to right, each block adds something to every token. " +
-        "The word in a square is the best guess so far; the stronger the colour, the surer it is.",
+        "The word in a square is the best guess so far; the stronger the colour, the more " +
+        "certain it is.",
     },
     {
       room: "prediction",
@@ -118,10 +119,10 @@ export function stepsFor({ made }) {
     },
     {
       room: "words",
-      look: "#erase",
+      look: "#erased",
       say:
-        "A head can look at a word that does not matter. Press this button to leave out one " +
-        "word after the other: what changes the prediction?",
+        "A head can look at a word that does not matter. Here each word has been left out in " +
+        "turn: the longer its bar, the more the prediction changes without it.",
     },
     {
       room: "classify",
@@ -136,8 +137,8 @@ export function stepsFor({ made }) {
       look: "#strength",
       act: () => slide("strength", 0),
       say:
-        "What it has learnt for this is a small addition to its weights, called LoRA. At " +
-        "strength 0, as here, it is gone.",
+        "What it has learned for this is a small addition to its weights, called LoRA. At " +
+        "strength 0, as here, it has no effect.",
     },
     {
       room: "overview",

@@ -130,7 +130,10 @@ def attention(query, key, value, mask=None):
 """
 
 
-def test_a_hostile_answer_gains_nothing_and_harms_nobody(tmp_path) -> None:
+def test_a_hostile_answer_gains_nothing_and_harms_nobody(tmp_path, monkeypatch) -> None:
+    places = tmp_path.parent / f"{tmp_path.name}-places"
+    places.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(places))
     for name, body in HOSTILE.items():
         notebook(tmp_path, name, BODY + body, HAND_IN)
     notebook(tmp_path, "patches the checks", PATCH, HAND_IN)
@@ -149,6 +152,7 @@ def test_a_hostile_answer_gains_nothing_and_harms_nobody(tmp_path) -> None:
     assert found["kills itself"].look == "ended its process"
     assert found["uses the package"].look == "uses tlcourse"
     assert task.Exercise.compare.__name__ == "compare"
+    assert not list(places.glob("answer-*"))  # nothing is left of the folders they ran in
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ passed.
 import contextlib
 import json
 import os
-import resource
 import secrets
 import select
 import signal
@@ -17,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tlcourse.exercises import keeping, running, source, task
@@ -57,7 +56,8 @@ class Result:
 def grade(submission: Submission) -> list[Result]:
     """Checks every answer of a submission; a result for each, in the order of the exercises.
 
-    Raises OSError where processes cannot be forked, as on Windows.
+    It leaves PyTorch with one thread, and kept answers switched off. Raises OSError where processes
+    cannot be forked, as on Windows.
     """
     if not hasattr(os, "fork"):
         raise OSError("expected Linux, macOS or WSL, because each answer is checked in a fork")
@@ -79,16 +79,17 @@ def _graded(answer: Answer, fault: str) -> Result:
     blank = Result(answer.id, stages=len(exercise.stages))
     if fault or answer.fault or not answer.text:
         said = fault or answer.fault or "nothing handed in"
-        return Result(**asdict(blank) | {"said": said})
+        return replace(blank, said=said)
     began = time.monotonic()
-    found = _in_a_fork(lambda: _checked(answer))
+    with tempfile.TemporaryDirectory(prefix="answer-", ignore_cleanup_errors=True) as folder:
+        found = _in_a_fork(lambda: _checked(answer), folder)
     if found is None:
         said = "its process ended: too much time or memory, or the code stopped it"
         found = {"said": said, "look": "ended its process"}
     found |= {"seconds": round(time.monotonic() - began, 1)}
     if found.get("passed"):
         found["as_reference"] = tidied(answer.text) == tidied(solution_text(exercise))
-    return Result(**asdict(blank) | found)
+    return replace(blank, **found)
 
 
 def _checked(answer: Answer) -> dict[str, Any]:
@@ -116,15 +117,18 @@ def _checked(answer: Answer) -> dict[str, Any]:
     return found
 
 
-def _in_a_fork(work: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
-    """The dictionary that `work` returns in a fork with limits; None if the fork gave none."""
+def _in_a_fork(work: Callable[[], dict[str, Any]], folder: str) -> dict[str, Any] | None:
+    """The dictionary that `work` returns in a fork with limits; None if the fork gave none.
+
+    The fork works in `folder`.
+    """
     reading, writing = os.pipe()
     token = secrets.token_hex(16)
     pid = os.fork()
     if pid == 0:  # pragma: no cover
         os.close(reading)
         with contextlib.suppress(BaseException):
-            _confine(writing)
+            _confine(writing, folder)
             content = json.dumps(work()).encode()
             os.write(writing, f"{token}{len(content):08}".encode() + content)
         os._exit(0)
@@ -139,8 +143,10 @@ def _in_a_fork(work: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
     return None
 
 
-def _confine(writing: int) -> None:
+def _confine(writing: int, folder: str) -> None:
     """Limits this process, and leaves it nothing open but the pipe for its result."""
+    import resource  # which Windows lacks
+
     os.setsid()
     for limit, most in (
         (resource.RLIMIT_CPU, SECONDS),
@@ -155,8 +161,8 @@ def _confine(writing: int) -> None:
         os.dup2(nothing, number)
     os.closerange(3, writing)
     os.closerange(writing + 1, 4096)
-    os.chdir(tempfile.mkdtemp(prefix="answer-"))
-    os.environ["HOME"] = os.environ["TLCOURSE_MY"] = os.getcwd()
+    os.chdir(folder)
+    os.environ["HOME"] = os.environ["TLCOURSE_MY"] = folder
     sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 

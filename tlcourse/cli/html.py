@@ -15,12 +15,9 @@ OPTIONS = [
 
 def run(arguments: SimpleNamespace) -> int:
     """Writes the page with the notebook's saved outputs; prints its path."""
-    from tlcourse import lessons
-    from tlcourse.lessons import export
+    from tlcourse.lessons import export, finding
 
-    path = Path(arguments.lesson)
-    if path.suffix != ".ipynb" or not path.is_file():
-        path = lessons.get(arguments.lesson).path
+    path = finding.notebook_path(arguments.lesson)
     out = arguments.out or RUNS / path.with_suffix(".html").name
     files.refuse_no_page(out)
     files.write_text(out, export.to_html(path))

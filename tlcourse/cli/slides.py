@@ -18,12 +18,9 @@ OPTIONS = [
 
 def run(arguments: SimpleNamespace) -> int:
     """Writes the slides of the notebook's saved outputs; prints their number and path."""
-    from tlcourse import lessons
-    from tlcourse.lessons import deck, slides
+    from tlcourse.lessons import deck, finding, slides
 
-    path = Path(arguments.lesson)
-    if path.suffix != ".ipynb" or not path.is_file():
-        path = lessons.get(arguments.lesson).path
+    path = finding.notebook_path(arguments.lesson)
     out = arguments.out or SLIDES / path.with_suffix(".html").name
     files.refuse_no_page(out)
     sections = slides.of(path, solutions=not arguments.no_solutions)

@@ -55,6 +55,15 @@ def get(wanted: str) -> Lesson:
     raise ValueError(f"expected a lesson out of: {available}; got {wanted!r}")
 
 
+def notebook_path(wanted: str) -> Path:
+    """The path of a notebook: `wanted` itself if it is one, else that of the lesson so called.
+
+    Raises ValueError as `get` does.
+    """
+    path = Path(wanted)
+    return path if path.suffix == ".ipynb" and path.is_file() else get(wanted).path
+
+
 def read_notebook(path: Path) -> Any:
     """The notebook at `path`, in the current version of the format.
 

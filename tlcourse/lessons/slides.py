@@ -2,8 +2,8 @@
 
 A title, the problem, the aims, each section's heading, formula, table, figure, prediction and
 exercise becomes a slide. Other prose, the code of figures and folded parts become speaker notes.
-*What we see* is a slide with the question, and the answer appears on the next key. A cell tagged
-`slide` is shown whatever its form, and a cell tagged `no-slide` goes into the notes.
+*What we see* is a slide with the question, and the answer appears on the next key, as a solution
+does. A cell tagged `slide` is shown whatever its form; one tagged `no-slide` goes into the notes.
 """
 
 import ast
@@ -255,7 +255,8 @@ class _Sorter:
         for start in range(0, len(lines), SOLUTION_LINES):
             self.lead = f"For the lecturer: one solution of {html.escape(id)}"
             chunk = "\n".join(lines[start : start + SOLUTION_LINES])
-            self._add("code solution", _python(chunk))
+            shown_next = _python(chunk).replace("<pre>", '<pre class="fragment">', 1)
+            self._add("code solution", shown_next)
 
 
 def markdown_line(text: str) -> str:

@@ -15,6 +15,12 @@ OPTIONS = [
         Path,
         Path("grades.csv"),
     ),
+    Option(
+        "--variant",
+        "a seed of your choice: answers that pass are also checked on inputs drawn by it, which "
+        "no learner has seen",
+        int,
+    ),
 ]
 
 
@@ -29,7 +35,7 @@ def run(arguments: SimpleNamespace) -> int:
     lesson = lessons.get(arguments.lesson).id
     graded = []
     for submission in submissions(arguments.folder, lesson):
-        results = grade(submission)
+        results = grade(submission, arguments.variant)
         graded.append((submission, results))
         print(_line(submission, results))
     write_table(out, graded)

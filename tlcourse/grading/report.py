@@ -14,8 +14,8 @@ from tlcourse.grading.submitted import Submission, tidied
 
 Graded = Sequence[tuple[Submission, Sequence[Result]]]
 COLUMNS = (
-    "student", "exercise", "title", "minutes", "passed", "stage", "stages", "seconds",
-    "as_reference", "alike", "look", "said",
+    "student", "exercise", "title", "minutes", "passed", "stage", "stages", "variant",
+    "seconds", "as_reference", "alike", "look", "said",
 )  # fmt: skip
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --good: #00735a; --bad: #b34700; }
@@ -136,6 +136,7 @@ def _student(
         notes = [
             "equals the course's solution" * result.as_reference,
             f"equals the answer of {others}" * bool(others),
+            f"hidden cases: {result.variant}" * bool(result.variant),
             result.look,
         ]
         said = html.escape(result.said)

@@ -10,6 +10,7 @@ from torch.autograd.functional import jacobian
 
 from tlcourse.exercises.expect import CheckFailed, short
 from tlcourse.exercises.task import Case, case
+from tlcourse.exercises.variants import varying
 
 IMPORTS = (
     "import copy\nimport math\n\nimport torch\nfrom torch import nn\n"
@@ -36,7 +37,7 @@ def a_function(got: Any, maker: str, of: str) -> Callable:
 
 def draw(*shape: int, seed: int = 0) -> Tensor:
     """Standard normal numbers, the same for the same seed."""
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(varying(seed)))
 
 
 def linear(inputs: int, outputs: int) -> nn.Linear:

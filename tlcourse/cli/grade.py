@@ -27,7 +27,7 @@ OPTIONS = [
 def run(arguments: SimpleNamespace) -> int:
     """Checks the answers, one process each; writes a table and a page, and prints a line each."""
     from tlcourse import lessons
-    from tlcourse.grading import grade, submissions, write_page, write_table
+    from tlcourse.grading import grade, submissions, write_report
 
     out = arguments.out
     if out.suffix != ".csv":
@@ -38,16 +38,19 @@ def run(arguments: SimpleNamespace) -> int:
         results = grade(submission, arguments.variant)
         graded.append((submission, results))
         print(_line(submission, results))
-    write_table(out, graded)
-    write_page(out.with_suffix(".html"), graded, lesson)
-    print(f"wrote {out} and {out.with_suffix('.html')}")
+    print(f"wrote {out} and {write_report(out, graded, lesson)}")
     return 0
 
 
 def _line(submission: Any, results: Any) -> str:
     passed = sum(result.passed for result in results)
     look = sum(bool(result.look) or result.as_reference for result in results)
-    notes = [f"{look} to look at" * bool(look), submission.fault]
+    by_heart = sum(result.variant == "failed" for result in results)
+    notes = [
+        f"{by_heart} failed on hidden cases" * bool(by_heart),
+        f"{look} to look at" * bool(look),
+        submission.fault,
+    ]
     return ", ".join([f"{submission.student}: {passed} of {len(results)}", *filter(None, notes)])
 
 

@@ -1,9 +1,9 @@
 """Checks answers again, each in a process of its own, with limits.
 
 What the learner's code does to its process does not outlive the answer: not a changed library, not
-a changed check. Because an answer could change the checks themselves, a known wrong answer is
-checked after one that passed, in the same process: if it passes, too, the answer counts as not
-passed. With a variant, an answer that passed is also checked on inputs that it has not seen.
+a changed check. Because an answer could change the checks themselves, the known wrong answers are
+checked after one that passed, in the same process: if one of them passes, too, the answer counts as
+not passed. With a variant, an answer that passed is also checked on inputs that it has not seen.
 """
 
 import contextlib
@@ -129,7 +129,6 @@ def _checked(answer: Answer, variant: int | None) -> dict[str, Any]:
     exec(exercise.imports, known)
     for id in exercise.builds_on:
         known[task.get(id).name] = task.get(id).solution
-    wrong = exercise.catalogue[0].wrong if exercise.catalogue else None
     checked = check  # as it is before the answer runs
     try:
         code = source.compiled(answer.text, f"{answer.id}.py")
@@ -142,7 +141,7 @@ def _checked(answer: Answer, variant: int | None) -> dict[str, Any]:
         with variants.variant(variant):
             report = checked(further, known[answer.name])
         found |= _of_hidden(report, further, variant)
-    if report.passed and wrong is not None and check(exercise, wrong).passed:
+    if report.passed and any(check(exercise, each.wrong).passed for each in exercise.catalogue):
         return {"said": "it changes the checks", "look": "changes the checks"}
     return found
 

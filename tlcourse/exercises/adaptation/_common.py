@@ -86,11 +86,11 @@ def different_rows(layer: type, name: str, *sizes: float) -> int:
 
 
 def input_gradient(layer: type, *sizes: float) -> Tensor:
-    """The gradient of the sum of squares for x, (4, 5); zeros if none reaches it."""
+    """The gradient of the mean output for x, (4, 5); zeros if none reaches it."""
     x = draw(4, 5).requires_grad_()
     got = trained(layer, 5, 3, *sizes)(x)
     if got.requires_grad:
-        got.square().sum().backward()
+        got.mean().backward()
     return torch.zeros(4, 5) if x.grad is None else x.grad
 
 
@@ -111,7 +111,7 @@ def gradient_case(truth: Callable[[Tensor], Tensor], *sizes: float) -> Case:
     return case(
         "the gradient that reaches `x`",
         *sizes,
-        expected=jacobian(lambda x: truth(x).square().sum(), draw(4, 5)),
+        expected=jacobian(lambda x: truth(x).mean(), draw(4, 5)),
         measure=input_gradient,
         hint="The layers below have to learn, too, so a gradient must reach `x` both through the "
         "base and through what you added. Leave out `no_grad` and `.detach()` in `forward`.",

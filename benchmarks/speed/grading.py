@@ -13,8 +13,9 @@ import random
 import re
 import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
@@ -36,33 +37,45 @@ BODIES = {
             module.agree = lambda *given, **named: True""",
 }
 RIGHT = ("reference", "renamed", "another way")
-KINDS = dict.fromkeys(RIGHT, 4) | {"mistake": 8, "nothing": 4, "loop": 0.1}
+KINDS = dict.fromkeys(RIGHT, 4) | {"mistake": 8, "nothing": 4, "loop": 0.2}
 KINDS |= dict.fromkeys(("crash", "exit", "memory", "patch"), 0.7)
 Cells = list[list[str]]  # of each exercise, the source of its cells
 
 
 def answer(exercise: task.Exercise, kind: str, chance: random.Random) -> tuple[str, str]:
-    """The name and the source of an answer of this kind; "" if there is none."""
+    """The name and the source of an answer of this kind."""
     name, text = exercise.name, solution_text(exercise)
+    if kind == "nothing":
+        return "", ""
     if kind in BODIES:
         return name, f"def {name}(*given, **named):\n    {BODIES[kind]}\n"
     if kind in ("mistake", "another way"):
-        known = [each.wrong for each in exercise.catalogue if callable(each.wrong)]
-        known = known if kind == "mistake" else standard.RIGHT[exercise.id]
-        pairs = [(name, without_annotations(text)) for name, text in map(source.cut, known)]
-        pairs = [each for each in pairs if _stands_alone(exercise, each[1])]
-        return chance.choice(pairs) if pairs else ("", "")
+        return chance.choice(texts(exercise.id, kind))
     if callable(exercise.solution):
         name = exercise.solution.__name__
     return name, _renamed(text) if kind == "renamed" else text
 
 
-def _stands_alone(exercise: task.Exercise, text: str) -> bool:
-    """Whether a text of the course uses nothing that an answer lacks or may not use."""
+@cache
+def texts(id: str, kind: str) -> list[tuple[str, str]]:
+    """The names and sources of known mistakes, or of the right answers of the tests.
+
+    Those that use what an answer lacks, or may not use, are left out.
+    """
+    exercise = task.get(id)
+    given = [each.wrong for each in exercise.catalogue if callable(each.wrong)]
+    if kind == "another way":
+        given = standard.RIGHT[id]
     known = {task.get(id).name: None for id in exercise.builds_on}
     exec(exercise.imports, known)
-    words = words_of(text) - words_of(exercise.imports)
-    return bool(text) and not source.outside_names(text, known) and not words & SUSPICIOUS
+    pairs = [(name, without_annotations(text)) for name, text in map(source.cut, given)]
+    return [
+        (name, text)
+        for name, text in pairs
+        if text
+        and not source.outside_names(text, known)
+        and not (words_of(text) - words_of(exercise.imports)) & SUSPICIOUS
+    ]
 
 
 def _renamed(text: str) -> str:
@@ -73,12 +86,16 @@ def _renamed(text: str) -> str:
     return text
 
 
-def _handed_in_before(of_one: list[str]) -> list[str]:
+def _twice(imports: str, text: str, call: str) -> list[str]:
     """An answer after another one of the same name."""
-    if not of_one:
-        return []
-    name = of_one[-1].rpartition(", ")[2].removesuffix(")")
-    return [f"def {name}(*given): return 0", of_one[-1], *of_one]
+    name = call.rpartition(", ")[2].removesuffix(")")
+    return [f"def {name}(*given): return 0", call, imports, text, call]
+
+
+def _by_another_name(imports: str, text: str, call: str) -> list[str]:
+    """An answer that is handed in by a second name."""
+    before, _, name = call.rpartition(", ")
+    return [imports, text, f"mine = {name.removesuffix(')')}", f"{before}, mine)"]
 
 
 FORMS: dict[str, Callable[[Cells], Cells]] = {
@@ -87,7 +104,8 @@ FORMS: dict[str, Callable[[Cells], Cells]] = {
     "copied": lambda cells: [of_one * 2 for of_one in cells],
     "reordered": lambda cells: cells[::-1],
     "imports first": lambda cells: [[each[0] for each in cells if each], *(e[1:] for e in cells)],
-    "two definitions": lambda cells: [*map(_handed_in_before, cells)],
+    "two definitions": lambda cells: [_twice(*of_one) if of_one else [] for of_one in cells],
+    "by another name": lambda cells: [_by_another_name(*of) if of else [] for of in cells],
     "first deleted": lambda cells: cells[1:],
     "with magics": lambda cells: [["%matplotlib inline\n!ls", *of_one] for of_one in cells],
     "another kernel, outputs": lambda cells: cells,
@@ -101,11 +119,7 @@ def write(path: Path, cells: Cells, form: str) -> None:
     for each in FORMS[form](cells):
         book.cells += [new_code_cell(text) for text in each]
     if form == "another kernel, outputs":
-        book.metadata["kernelspec"] = {
-            "name": "julia",
-            "display_name": "Julia",
-            "language": "julia",
-        }
+        book.metadata["kernelspec"] = {"name": "julia", "display_name": "Julia"}
         for cell in book.cells[1:]:
             cell.outputs = [new_output("stream", text="Solved: all stages passed.")]
     text = json.dumps(book)
@@ -120,8 +134,10 @@ def hand_in(folder: Path, ids: list[str], count: int, chance: random.Random) -> 
         for at, id in enumerate(ids):
             exercise = task.get(id)
             (kind,) = chance.choices([*KINDS], [*KINDS.values()])
-            name, text = ("", "") if kind == "nothing" else answer(exercise, kind, chance)
-            if not name or form == "broken" or (form == "first deleted" and at == 0):
+            if kind in ("mistake", "another way") and not texts(exercise.id, kind):
+                kind = "renamed"
+            name, text = answer(exercise, kind, chance)
+            if form == "broken" or (form == "first deleted" and at == 0):
                 kind = "nothing"
             call = f'handed_in = exercise("{id}", {name})'
             cells.append([exercise.imports, text, call] if name else [])
@@ -132,14 +148,6 @@ def hand_in(folder: Path, ids: list[str], count: int, chance: random.Random) -> 
 def due(kind: str, result: Result) -> bool:
     """Whether the verdict on an answer of this kind is right."""
     return result.passed == (kind in RIGHT) and result.as_reference >= (kind == "reference")
-
-
-def table(counts: Mapping[str, list[float]]) -> str:
-    """The rows of answers, wrong verdicts and seconds."""
-    rows = (
-        f"{name:24}{n:8}{wrong:8}{seconds:8.0f}" for name, (n, wrong, seconds) in counts.items()
-    )
-    return "\n".join([f"{'':24}{'answers':>8}{'wrong':>8}{'seconds':>8}", *rows])
 
 
 def main() -> None:
@@ -156,7 +164,8 @@ def main() -> None:
         if arguments.lesson in ("all", task.facts(id).lesson):
             lessons.setdefault(task.facts(id).lesson, []).append(id)
     chance = random.Random(arguments.seed)
-    counts: dict[str, list[float]] = defaultdict(lambda: [0, 0, 0.0])
+    answers, wrong = Counter[str](), Counter[str]()
+    spent: dict[str, float] = defaultdict(float)  # seconds
     for at, (lesson, ids) in enumerate(lessons.items()):
         count = len(range(at, arguments.students, len(lessons)))
         with tempfile.TemporaryDirectory() as folder:
@@ -167,13 +176,16 @@ def main() -> None:
                     kind, form = facts[submission.student, result.id]
                     right = due(kind, result)
                     for name in (kind, form, "all"):
-                        added = 1, not right, result.seconds
-                        counts[name] = [sum(each) for each in zip(counts[name], added, strict=True)]
+                        answers[name] += 1
+                        wrong[name] += not right
+                        spent[name] += result.seconds
                     if not right:
                         print(f"{submission.student}, {form}, {kind}: {result}")
         seconds = time.monotonic() - began
         print(f"lesson {lesson}: {count} submissions in {seconds:.0f} s", flush=True)
-    print(table(counts))
+    print(f"{'':24}{'answers':>8}{'wrong':>8}{'seconds':>8}")
+    for name in (*KINDS, *FORMS, "all"):
+        print(f"{name:24}{answers[name]:8}{wrong[name]:8}{spent[name]:8.0f}")
 
 
 if __name__ == "__main__":

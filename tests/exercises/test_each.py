@@ -1,8 +1,5 @@
 """What follows from the file of every exercise: right ones pass, mistakes get their sentence."""
 
-import importlib
-from pathlib import Path
-
 import pytest
 
 from tests.exercises import standard
@@ -19,9 +16,7 @@ def called(each):
 
 @pytest.fixture(scope="module")
 def tables():
-    """Loads every module with answers, so that `standard` has counted them."""
-    for path in Path(__file__).parent.glob("test_*.py"):
-        importlib.import_module(f"tests.exercises.{path.stem}")
+    standard.load_tables()
     return standard
 
 
@@ -39,7 +34,7 @@ def test_it_is_well_formed(id, capsys):
 @pytest.mark.parametrize("id", EVERY)
 def test_answers_written_in_other_ways_are_tried(id, tables):
     task = EVERY[id]
-    assert tables.RIGHT[id] >= 2, "two right answers besides the reference"
+    assert len(tables.RIGHT[id]) >= 2, "two right answers besides the reference"
     assert len(task.catalogue) >= 3 or id == "adaptation.own_scheme", "three known mistakes"
     wrong = tables.WRONG[id] + len(task.catalogue)
     assert wrong >= (6 if task.difficulty >= 3 else 3)

@@ -10,9 +10,11 @@ from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tlcourse.cli import main
-from tlcourse.exercises import answers, task
+from tlcourse.exercises import answers, task, variants
+from tlcourse.exercises.checking import check
 from tlcourse.exercises.session import solution_text
 from tlcourse.grading import grade, submissions
+from tlcourse.grading.checking import hidden
 from tlcourse.grading.submitted import of_notebook, tidied
 from tlcourse.lessons import finding, solved
 
@@ -233,6 +235,48 @@ def test_the_command_writes_a_table_and_a_page(tmp_path, capsys) -> None:
     assert page.find("b") is None and "<b>eve" in page.get_text()
     assert "default-src 'none'" in page.find("meta", {"http-equiv": True})["content"]
     assert "2 of 3 passed" in page.get_text() and "scale" in page.get_text()
+
+
+def test_a_variant_refuses_what_was_learnt_by_heart(tmp_path, capsys) -> None:
+    known, reference = {}, task.get("bpe.count_pairs").solution
+
+    def remembers(words):
+        known[tuple(words.items())] = found = dict(reference(words))
+        return found
+
+    assert check(task.get("bpe.count_pairs"), remembers).passed
+    by_heart = (
+        f"KNOWN = {known}\ndef count_pairs(words):\n    return KNOWN.get(tuple(words.items()))"
+    )
+    notebook(tmp_path, "ann", by_heart, 'exercise("bpe.count_pairs", count_pairs)')
+    book = finding.read_notebook(finding.get("01").path)
+    solved.solve(book)
+    nbformat.write(book, tmp_path / "bob.ipynb")
+    out = tmp_path / "marks.csv"
+    rows = []
+    for words in ([], ["--variant", "5"]):
+        assert main(["grade", str(tmp_path), "--lesson", "01", "--out", str(out), *words]) == 0
+        with out.open(newline="", encoding="utf-8") as table:
+            rows.append({(r["student"], r["exercise"]): r for r in csv.DictReader(table)})
+    public, further = (found["ann", "bpe.count_pairs"] for found in rows)
+    assert (public["passed"], public["variant"]) == ("True", "")
+    assert (further["passed"], further["variant"]) == ("False", "failed")
+    assert (further["stage"], further["stages"], public["stages"]) == ("4", "4", "3")
+    said = further["said"].splitlines()
+    assert said[0].startswith("Hidden cases of variant 5.") and said[-1].startswith("Input: {(")
+    of_bob = {id: row for (student, id), row in rows[1].items() if student == "bob"}
+    assert all(row["passed"] == "True" for row in of_bob.values())
+    assert [id for id, row in of_bob.items() if row["variant"] == "none"] == ["bpe.byte_symbols"]
+    assert "ann: 0 of 7, 1 failed on hidden cases" in capsys.readouterr().out
+    page = BeautifulSoup(out.with_suffix(".html").read_text("utf-8"), features="html.parser")
+    assert "hidden cases: failed" in page.get_text()
+
+
+def test_a_variant_that_refuses_the_solution_is_not_used(monkeypatch) -> None:
+    another = task.get("bpe.merge_pair")
+    monkeypatch.setattr(variants, "drawn_anew", lambda id: another)
+    with pytest.raises(ValueError, match="(?s)variant 6, got: Stage 1.*Choose another seed"):
+        hidden("bpe.count_pairs", 6)
 
 
 @pytest.mark.parametrize(

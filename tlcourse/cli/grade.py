@@ -15,13 +15,19 @@ OPTIONS = [
         Path,
         Path("grades.csv"),
     ),
+    Option(
+        "--variant",
+        "a seed of your choice: answers that pass are also checked on inputs drawn by it, which "
+        "no learner has seen",
+        int,
+    ),
 ]
 
 
 def run(arguments: SimpleNamespace) -> int:
     """Checks the answers, one process each; writes a table and a page, and prints a line each."""
     from tlcourse import lessons
-    from tlcourse.grading import grade, submissions, write_page, write_table
+    from tlcourse.grading import grade, submissions, write_report
 
     out = arguments.out
     if out.suffix != ".csv":
@@ -29,19 +35,22 @@ def run(arguments: SimpleNamespace) -> int:
     lesson = lessons.get(arguments.lesson).id
     graded = []
     for submission in submissions(arguments.folder, lesson):
-        results = grade(submission)
+        results = grade(submission, arguments.variant)
         graded.append((submission, results))
         print(_line(submission, results))
-    write_table(out, graded)
-    write_page(out.with_suffix(".html"), graded, lesson)
-    print(f"wrote {out} and {out.with_suffix('.html')}")
+    print(f"wrote {out} and {write_report(out, graded, lesson)}")
     return 0
 
 
 def _line(submission: Any, results: Any) -> str:
     passed = sum(result.passed for result in results)
     look = sum(bool(result.look) or result.as_reference for result in results)
-    notes = [f"{look} to look at" * bool(look), submission.fault]
+    by_heart = sum(result.variant == "failed" for result in results)
+    notes = [
+        f"{by_heart} failed on hidden cases" * bool(by_heart),
+        f"{look} to look at" * bool(look),
+        submission.fault,
+    ]
     return ", ".join([f"{submission.student}: {passed} of {len(results)}", *filter(None, notes)])
 
 

@@ -123,6 +123,7 @@ class Exercise:
 
     def __post_init__(self) -> None:
         self._cases: list[tuple] = []  # passed in the current check, as arguments of `_matches`
+        self.failed_on: tuple = ()  # the arguments of the case that did not pass
 
     @property
     def id(self) -> str:
@@ -191,6 +192,7 @@ class Exercise:
     def begin(self) -> None:
         """Starts a new check: removes the cases of the previous one."""
         self._cases.clear()
+        self.failed_on = ()
 
     def compare(
         self,
@@ -207,7 +209,7 @@ class Exercise:
         Raises CheckFailed unless it equals `expected`, or is within the tolerance if that has
         fractions. The error has the sentence of a matching known mistake, else `hint`.
         """
-        measure = measure or self.measure
+        measure, self.failed_on = measure or self.measure, arguments
         what = what or f"`{self.name}({', '.join(short(value, 60) for value in arguments)})`"
         close = (self.tolerance if tolerance is None else tolerance) if inexact(expected) else None
         try:
@@ -222,6 +224,7 @@ class Exercise:
                 expect_close(got, expected, what, hint, close)
             expect_equal(got, expected, what, hint)
         self._cases.append((measure, arguments, got, close))
+        self.failed_on = ()
         return got
 
     def diagnose(

@@ -14,7 +14,7 @@ with the rights of whoever grades, although with limits of time, memory and outp
 """
 
 from tlcourse.grading.checking import Result, grade
-from tlcourse.grading.report import write_page, write_table
+from tlcourse.grading.report import write_report
 from tlcourse.grading.submitted import Answer, Submission, submissions
 
 __all__ = [
@@ -23,6 +23,5 @@ __all__ = [
     "Submission",
     "grade",
     "submissions",
-    "write_page",
-    "write_table",
+    "write_report",
 ]

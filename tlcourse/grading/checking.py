@@ -1,9 +1,9 @@
 """Checks answers again, each in a process of its own, with limits.
 
 What the learner's code does to its process does not outlive the answer: not a changed library, not
-a changed check. Because an answer could change the checks themselves, a known wrong answer is
-checked after one that passed, in the same process: if it passes, too, the answer counts as not
-passed.
+a changed check. Because an answer could change the checks themselves, the known wrong answers are
+checked after one that passed, in the same process: if one of them passes, too, the answer counts as
+not passed. With a variant, an answer that passed is also checked on inputs that it has not seen.
 """
 
 import contextlib
@@ -17,10 +17,12 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
-from tlcourse.exercises import keeping, running, source, task
-from tlcourse.exercises.checking import check
+from tlcourse.exercises import keeping, running, source, task, variants
+from tlcourse.exercises.checking import Report, check
+from tlcourse.exercises.expect import short
 from tlcourse.exercises.session import solution_text
 from tlcourse.grading.submitted import Answer, Submission, tidied, words_of
 
@@ -40,29 +42,32 @@ class Result:
 
     `said` is what the check told the learner, `as_reference` is true if the answer equals the
     course's solution up to names, comments and types, and `look` says why somebody should look at
-    it.
+    it. `variant` is "passed" or "failed" if the answer was checked on hidden cases, which are one
+    more stage, "none" if the exercise has no hidden cases, and "" otherwise.
     """
 
     id: str
     passed: bool = False
     stage: int = 0
     stages: int = 0
+    variant: str = ""
     said: str = ""
     seconds: float = 0.0
     as_reference: bool = False
     look: str = ""
 
 
-def grade(submission: Submission) -> list[Result]:
+def grade(submission: Submission, variant: int | None = None) -> list[Result]:
     """Checks every answer of a submission; a result for each, in the order of the exercises.
 
-    It leaves PyTorch with one thread, and kept answers switched off. Raises OSError where processes
-    cannot be forked, as on Windows.
+    With the seed of a variant, answers that pass are checked on its hidden cases, too. It leaves
+    PyTorch with one thread, and kept answers switched off. Raises OSError where processes cannot be
+    forked, as on Windows.
     """
     if not hasattr(os, "fork"):
         raise OSError("expected Linux, macOS or WSL, because each answer is checked in a fork")
     _warm()
-    return [_graded(answer, submission.fault) for answer in submission.answers.values()]
+    return [_graded(answer, submission.fault, variant) for answer in submission.answers.values()]
 
 
 def _warm() -> None:
@@ -74,15 +79,35 @@ def _warm() -> None:
     running.load_optimizers()
 
 
-def _graded(answer: Answer, fault: str) -> Result:
+@cache
+def hidden(id: str, variant: int) -> task.Exercise | None:
+    """An exercise with the inputs of a variant; None if it draws no inputs.
+
+    Raises ValueError if the course's solution fails on them.
+    """
+    with variants.variant(variant) as drawn:
+        exercise = variants.drawn_anew(id)
+        report = check(exercise, task.get(id).solution)
+    if not report.passed:
+        raise ValueError(
+            f"expected that the solution of {id} passes variant {variant}, got: {report.message}\n"
+            "Choose another seed, and report this one."
+        )
+    return exercise if drawn else None
+
+
+def _graded(answer: Answer, fault: str, variant: int | None) -> Result:
     exercise = task.get(answer.id)
-    blank = Result(answer.id, stages=len(exercise.stages))
+    further = None if variant is None else hidden(answer.id, variant)
+    blank = Result(answer.id, stages=len(exercise.stages) + (further is not None))
+    if variant is not None and further is None:
+        blank = replace(blank, variant="none")
     if fault or answer.fault or not answer.text:
         said = fault or answer.fault or "nothing handed in"
         return replace(blank, said=said)
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="answer-", ignore_cleanup_errors=True) as folder:
-        found = _in_a_fork(lambda: _checked(answer), folder)
+        found = _in_a_fork(lambda: _checked(answer, variant), folder)
     if found is None:
         said = "its process ended: too much time or memory, or the code stopped it"
         found = {"said": said, "look": "ended its process"}
@@ -92,9 +117,10 @@ def _graded(answer: Answer, fault: str) -> Result:
     return replace(blank, **found)
 
 
-def _checked(answer: Answer) -> dict[str, Any]:
+def _checked(answer: Answer, variant: int | None) -> dict[str, Any]:
     """Runs in the fork: the result's fields."""
     exercise = task.get(answer.id)
+    further = None if variant is None else hidden(answer.id, variant)
     suspicious = (SUSPICIOUS & words_of(answer.text)) - words_of(exercise.imports)
     if suspicious:
         names = ", ".join(sorted(suspicious))
@@ -103,7 +129,6 @@ def _checked(answer: Answer) -> dict[str, Any]:
     exec(exercise.imports, known)
     for id in exercise.builds_on:
         known[task.get(id).name] = task.get(id).solution
-    wrong = exercise.catalogue[0].wrong if exercise.catalogue else None
     checked = check  # as it is before the answer runs
     try:
         code = source.compiled(answer.text, f"{answer.id}.py")
@@ -112,9 +137,23 @@ def _checked(answer: Answer) -> dict[str, Any]:
     except (SyntaxError, KeyError, keeping.Broken, ValueError) as error:
         return {"said": f"{type(error).__name__}: {error}"[:300]}
     found = {"stage": report.stage, "passed": report.passed, "said": report.message[:2000]}
-    if report.passed and wrong is not None and check(exercise, wrong).passed:
+    if report.passed and variant is not None and further is not None:
+        with variants.variant(variant):
+            report = checked(further, known[answer.name])
+        found |= _of_hidden(report, further, variant)
+    if report.passed and any(check(exercise, each.wrong).passed for each in exercise.catalogue):
         return {"said": "it changes the checks", "look": "changes the checks"}
     return found
+
+
+def _of_hidden(report: Report, exercise: task.Exercise, variant: int) -> dict[str, Any]:
+    """The result's fields after the check of an exercise's hidden cases."""
+    last = {"stage": report.stages + 1, "passed": report.passed}
+    if report.passed:
+        return last | {"variant": "passed"}
+    given = ", ".join(short(each, 60) for each in exercise.failed_on)
+    said = f"Hidden cases of variant {variant}. {report.message[:1500]}"
+    return last | {"variant": "failed", "said": f"{said}\nInput: {given}" if given else said}
 
 
 def _in_a_fork(work: Callable[[], dict[str, Any]], folder: str) -> dict[str, Any] | None:

@@ -14,8 +14,8 @@ from tlcourse.grading.submitted import Submission, tidied
 
 Graded = Sequence[tuple[Submission, Sequence[Result]]]
 COLUMNS = (
-    "student", "exercise", "title", "minutes", "passed", "stage", "stages", "seconds",
-    "as_reference", "alike", "look", "said",
+    "student", "exercise", "title", "minutes", "passed", "stage", "stages", "variant",
+    "seconds", "as_reference", "alike", "look", "said",
 )  # fmt: skip
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --good: #00735a; --bad: #b34700; }
@@ -47,9 +47,16 @@ def alike(graded: Graded) -> dict[tuple[str, str], str]:
     }
 
 
-def write_table(path: str | Path, graded: Graded) -> None:
-    """Writes one line for each student and exercise as CSV, atomically."""
-    twins = alike(graded)
+def write_report(path: str | Path, graded: Graded, lesson: str) -> Path:
+    """Writes the table in CSV and a page beside it, each atomically; returns the page's path."""
+    twins, page = alike(graded), Path(path).with_suffix(".html")
+    files.write_text(path, _table(graded, twins))
+    files.write_text(page, _page(graded, lesson, twins))
+    return page
+
+
+def _table(graded: Graded, twins: Mapping[tuple[str, str], str]) -> str:
+    """One line for each student and exercise."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -61,7 +68,7 @@ def write_table(path: str | Path, graded: Graded) -> None:
             row |= {"title": facts.title, "minutes": facts.minutes}
             row["alike"] = twins.get((submission.student, result.id), "")
             writer.writerow({name: _plain(value) for name, value in row.items()})
-    files.write_text(path, text.getvalue())
+    return text.getvalue()
 
 
 def _plain(value: object) -> object:
@@ -70,9 +77,8 @@ def _plain(value: object) -> object:
     return f"'{value}" if dangerous else value
 
 
-def write_page(path: str | Path, graded: Graded, lesson: str) -> None:
-    """Writes the class as a page: all results, each exercise with its mistakes, each student."""
-    twins = alike(graded)
+def _page(graded: Graded, lesson: str, twins: Mapping[tuple[str, str], str]) -> str:
+    """The class as a page: all results, each exercise with its mistakes, each student."""
     parts = [f"<h1>Lesson {html.escape(lesson)}: {len(graded)} submissions</h1>", _board(graded)]
     parts.append("<h2>By exercise</h2>")
     ids = [result.id for result in graded[0][1]] if graded else []
@@ -81,13 +87,12 @@ def write_page(path: str | Path, graded: Graded, lesson: str) -> None:
         parts.append(_exercise(id, of_one))
     parts.append("<h2>By student</h2>")
     parts += [_student(submission, results, twins) for submission, results in graded]
-    files.write_text(
-        path,
+    return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
         f"style-src 'unsafe-inline'\"><title>Lesson {html.escape(lesson)}</title>"
-        f"<style>{STYLE}</style></head><body>{''.join(parts)}</body></html>\n",
+        f"<style>{STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
     )
 
 
@@ -136,6 +141,7 @@ def _student(
         notes = [
             "equals the course's solution" * result.as_reference,
             f"equals the answer of {others}" * bool(others),
+            f"hidden cases: {result.variant}" * bool(result.variant),
             result.look,
         ]
         said = html.escape(result.said)

@@ -10,6 +10,7 @@ from torch.autograd.functional import jacobian
 
 from tlcourse.exercises.expect import CheckFailed, short
 from tlcourse.exercises.task import Case, case
+from tlcourse.exercises.variants import varying
 
 IMPORTS = (
     "import copy\nimport math\n\nimport torch\nfrom torch import nn\n"
@@ -36,7 +37,7 @@ def a_function(got: Any, maker: str, of: str) -> Callable:
 
 def draw(*shape: int, seed: int = 0) -> Tensor:
     """Standard normal numbers, the same for the same seed."""
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(varying(seed)))
 
 
 def linear(inputs: int, outputs: int) -> nn.Linear:
@@ -85,11 +86,11 @@ def different_rows(layer: type, name: str, *sizes: float) -> int:
 
 
 def input_gradient(layer: type, *sizes: float) -> Tensor:
-    """The gradient of the sum of squares for x, (4, 5); zeros if none reaches it."""
+    """The gradient of the mean output for x, (4, 5); zeros if none reaches it."""
     x = draw(4, 5).requires_grad_()
     got = trained(layer, 5, 3, *sizes)(x)
     if got.requires_grad:
-        got.square().sum().backward()
+        got.mean().backward()
     return torch.zeros(4, 5) if x.grad is None else x.grad
 
 
@@ -110,7 +111,7 @@ def gradient_case(truth: Callable[[Tensor], Tensor], *sizes: float) -> Case:
     return case(
         "the gradient that reaches `x`",
         *sizes,
-        expected=jacobian(lambda x: truth(x).square().sum(), draw(4, 5)),
+        expected=jacobian(lambda x: truth(x).mean(), draw(4, 5)),
         measure=input_gradient,
         hint="The layers below have to learn, too, so a gradient must reach `x` both through the "
         "base and through what you added. Leave out `no_grad` and `.detach()` in `forward`.",

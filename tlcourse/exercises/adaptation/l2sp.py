@@ -105,6 +105,7 @@ task.stage(
     hint="The distance is measured from the weights that the body has when `l2sp` is called, not "
     "from 0 as in weight decay.",
 )
+drawn = dict(zip(["body.0.bias", "body.1.weight"], draw(2).tolist(), strict=True))
 task.stage(
     "one weight changes",
     case(
@@ -117,6 +118,7 @@ task.stage(
         *({"body.1.bias": 2.0}, 0.01),
         hint="The squared distance is 3 · 2²: biases and norms belong to the body, too.",
     ),
+    case(f"the term at strength 0.5, after the parameters have grown by {drawn}", drawn, 0.5),
 )
 task.stage(
     "the body alone",

@@ -1,11 +1,13 @@
 """Lesson 01: encode a pre-token with the learnt merges."""
 
+import random
 from functools import cache
 from itertools import pairwise
 
 from tlcourse import bpe
 from tlcourse.bpe import merge_pair
 from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.variants import varying
 
 task = Exercise(
     __name__,
@@ -94,7 +96,8 @@ task.stage(
 @task.stage("a trained vocabulary, against the library")
 def against_the_library(candidate):
     tokenizer, library = vocabulary()
-    text = "trainers in the rain restrained a banana anan thethe Terrainanas, naïveté ½ m² 😀"
+    text = "trainers in the rain restrained a banana anan thethe Terrainanas, naïveté ½ m² 😀 "
+    text += "".join(random.Random(varying(0)).choices(["rain", "an", "t", "ed", " "], k=30))
     for pre_token in bpe.pre_tokenise(text):
         what = f"the bytes of {pre_token!r}, with {len(tokenizer.merges)} merges from a text"
         ids, right = bpe.to_ids(pre_token), library.encode(pre_token).ids

@@ -4,6 +4,7 @@ import random
 import re
 
 from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.variants import varying
 
 task = Exercise(
     __name__,
@@ -50,7 +51,7 @@ def at_eos(text, hint):
     return case("", text, ["<eos>"], hint=hint)
 
 
-draw = random.Random(3)
+draw = random.Random(varying(3))
 MANY = ["[SEP]", "<cls>", "<|end|>", "a.b"]
 PIECES = ["<s>", "</s>", "<|x|>", "x <", "s> \n", "é|"]
 task.stage(

@@ -1,6 +1,7 @@
 """Lesson 01: the trainer, which counts and merges until it has enough merges."""
 
 import json
+import random
 
 import tokenizers
 
@@ -9,6 +10,7 @@ from tlcourse.bpe import merge_pair
 from tlcourse.exercises.bpe.count_pairs import count_pairs
 from tlcourse.exercises.expect import expect_equal, expect_unchanged
 from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.variants import varying
 
 task = Exercise(
     __name__,
@@ -91,6 +93,7 @@ TEXT = (
     + "banned bananas: an ananas, the naïve ½ m² of it. " * 2
     + "They then thought that."
 )
+TEXT += " ".join(random.Random(varying(0)).choices(TEXT.split(), k=20))
 task.stage(
     "the first merge",
     first_steps(word_counts(abc=2, bc=3), 1, [("b", "c")], ONE),

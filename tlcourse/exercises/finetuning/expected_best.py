@@ -1,8 +1,10 @@
 """Lesson 04b: the average error of the best of n trials."""
 
 import itertools
+import random
 
 from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.variants import varying
 
 task = Exercise(
     __name__,
@@ -40,6 +42,8 @@ def by_counting(errors, n):
     return sum(map(min, ways)) / len(ways)
 
 
+drawn = [float(each) for each in random.Random(varying(0)).sample(range(1, 60), 5)]
+
 task.stage(
     "one trial",
     case("errors of 30, 10 and 26, n = 1", [30.0, 10.0, 26.0], 1),
@@ -54,6 +58,7 @@ task.stage(
 )
 task.stage(
     "equal errors",
+    case(f"errors of {drawn}, n = 3", drawn, 3),
     case("three errors of 12, and 20 and 16, n = 2", [12.0, 20.0, 12.0, 16.0, 12.0], 2),
     case("a single error of 9, n = 3", [9.0], 3, hint="A single error is always the best."),
     hint="Equal errors count separately, because each of them can be drawn.",

@@ -1,10 +1,12 @@
 """Lesson 04: the Wilson interval, compared with SciPy's."""
 
 import math
+import random
 
 from scipy import stats
 
 from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.variants import varying
 
 task = Exercise(
     __name__,
@@ -40,6 +42,10 @@ def by_library(errors, n, z=1.96):
     return [*map(float, stats.binomtest(errors, n).proportion_ci(level, method="wilson"))]
 
 
+draw = random.Random(varying(0))
+n = draw.randrange(100, 1000)
+errors = draw.randrange(n)
+
 task.stage(
     "a share in the middle",
     case("the two ends for 50 errors of 100", 50, 100),
@@ -53,6 +59,7 @@ task.stage(
 )
 task.stage(
     "no error, all errors, another z",
+    case(f"the two ends for {errors} errors of {n}", errors, n),
     case("the two ends for 0 errors of 100", 0, 100),
     case("the two ends for 100 errors of 100", 100, 100),
     case("the two ends for 18 errors of 500 with z = 1", 18, 500, 1.0, hint="Use the given `z`."),

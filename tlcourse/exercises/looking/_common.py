@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from tlcourse.exercises.expect import expect_type, expect_unchanged
+from tlcourse.exercises.variants import varying
 from tlcourse.transformer import Config, Transformer
 
 HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
@@ -28,7 +29,7 @@ def shape_of(measure: Callable) -> Callable:
 
 def drawn(*shape: int, seed: int = 0) -> Tensor:
     """Standard normal numbers, the same for the same seed."""
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(varying(seed)))
 
 
 def randomise(model: nn.Module, seed: int, size: float = 0.5) -> nn.Module:
@@ -51,7 +52,7 @@ def toy(seed: int = 0, **changes) -> Transformer:
 
 def tokens(seed: int = 0) -> Tensor:
     """(2, 6) ids below 11."""
-    return torch.randint(11, (2, 6), generator=torch.Generator().manual_seed(seed))
+    return torch.randint(11, (2, 6), generator=torch.Generator().manual_seed(varying(seed)))
 
 
 def _snapshot(model: nn.Module) -> dict[str, object]:

@@ -6,6 +6,7 @@ from torch.nn import functional as F
 from tlcourse.exercises.measures import loss
 from tlcourse.exercises.more_signal._common import form
 from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.variants import varying
 
 
 def as_given(logits, tokens, mask):
@@ -55,7 +56,7 @@ def counted(logits, tokens, mask):
 
 def texts(lengths, vocabulary, seed, size=2.0):
     """Random scores and ids, also at the pads, and the mask."""
-    draw, longest = torch.Generator().manual_seed(seed), max(lengths)
+    draw, longest = torch.Generator().manual_seed(varying(seed)), max(lengths)
     logits = size * torch.randn(len(lengths), longest, vocabulary, generator=draw)
     tokens = torch.randint(vocabulary, (len(lengths), longest), generator=draw)
     return logits, tokens, torch.arange(longest) < torch.tensor(lengths)[:, None]

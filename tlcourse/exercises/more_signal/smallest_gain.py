@@ -1,11 +1,13 @@
 """Lesson 06b: the smallest true gain that a study with few draws would usually find."""
 
 import math
+import random
 import statistics
 
 from scipy import stats
 
 from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.variants import varying
 
 task = Exercise(
     __name__,
@@ -41,6 +43,7 @@ def by_arrays(differences, power=0.8):
     return float((student.isf(0.025) + student.isf(1 - power)) * stats.sem(differences))
 
 
+drawn = [random.Random(varying(n)).randrange(-90, 90) / 10 for n in range(6)]
 ten = [0.0, 4.0, 1.0, 3.0, 2.0, 5.0, -1.0, 0.5, 2.5, 1.5]
 
 task.stage(
@@ -61,6 +64,7 @@ task.stage(
         ten,
         hint="The standard error is the standard deviation over the root of the number of draws.",
     ),
+    case(f"the differences {drawn}, a power of 0.8", drawn),
     case("5 differences (0, 4, 1, 3, 2), a power of 0.9", ten[:5], 0.9),
     hint="`power` is the probability of the second factor.",
 )

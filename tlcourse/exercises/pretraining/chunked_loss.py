@@ -6,6 +6,7 @@ from torch.nn import functional as F
 from tlcourse.exercises.expect import CheckFailed, expect_unchanged
 from tlcourse.exercises.pretraining._common import number, several, shapes_of
 from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.variants import varying
 from tlcourse.memory import memory_over_time
 
 
@@ -73,7 +74,7 @@ def by_autograd(place, hidden, weight, targets, chunk):
 
 def drawn(count, vocabulary=6, width=4, seed=0, size=1.0):
     """Hidden states, weight, targets."""
-    draw = torch.Generator().manual_seed(seed)
+    draw = torch.Generator().manual_seed(varying(seed))
     hidden = torch.randn(count, width, generator=draw)
     weight = size * torch.randn(vocabulary, width, generator=draw)
     return hidden, weight, torch.randint(vocabulary, (count,), generator=draw)

@@ -6,6 +6,7 @@ from tlcourse.bpe import MASK, SPECIALS
 from tlcourse.exercises.expect import expect_unchanged
 from tlcourse.exercises.pretraining._common import several
 from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.variants import varying
 
 
 def both(candidate, *given):
@@ -84,7 +85,7 @@ def by_where(tokens, draw, kind, noise):
 
 def drawings(*shape, seed=0):
     """Draw, kind and noise."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(varying(seed))
     draw, kind = (torch.rand(shape, generator=generator) for _ in range(2))
     return draw, kind, torch.randint(1000, 2000, shape, generator=generator)
 
@@ -99,7 +100,7 @@ def window(measure, draw, kind, due, hint, tokens=(70,) * 4, dtype=torch.float32
 
 
 small = torch.arange(6, 30).view(4, 6), *drawings(4, 6)
-many = torch.randint(300, (40, 50), generator=torch.Generator().manual_seed(5))
+many = torch.randint(300, (40, 50), generator=torch.Generator().manual_seed(varying(5)))
 FOUR = [0.10, 0.79, 0.85, 0.95]
 BELOW = "Choose a token if `draw < 0.15` and its id is at least 6."
 ORDINARY = "Only ordinary tokens may be chosen or changed: their ids begin at 6."

@@ -6,6 +6,7 @@ from torch.nn.functional import normalize
 from tlcourse.exercises.expect import expect_unchanged
 from tlcourse.exercises.pretraining._common import several, shapes_of
 from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.variants import varying
 
 A, B, C = 3.4445, -4.7750, 2.0315
 
@@ -95,7 +96,7 @@ def directions(candidate, gradients):
 
 def drawn(rows, columns, count=1, seed=0):
     """Gradients with singular values from 1 down to 0.03, as real ones have."""
-    draw = torch.Generator().manual_seed(seed)
+    draw = torch.Generator().manual_seed(varying(seed))
     many = torch.randn(count, rows, columns, generator=draw)
     u, s, v = torch.linalg.svd(many, full_matrices=False)
     return list(u * torch.logspace(0, -1.5, s.shape[1]) @ v)

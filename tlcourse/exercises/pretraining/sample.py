@@ -5,6 +5,7 @@ import torch
 from tlcourse.exercises.expect import CheckFailed, expect_unchanged, real_number
 from tlcourse.exercises.pretraining._common import told
 from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.variants import varying
 
 DRAWS, FEW = 600, 100  # to measure the shares of tokens, and to see which tokens occur
 
@@ -99,6 +100,7 @@ def of(probabilities, settings, expected, hint):
 
 
 four = [0.2, 0.5, 0.05, 0.25]
+many = torch.randn(30, generator=torch.Generator().manual_seed(varying(0)))
 task.stage(
     "one id",
     case(
@@ -114,6 +116,12 @@ task.stage(
         "the tokens of 20 seeds for the logits 0.5 3.0 -1.0 2.999, temperature=0",
         *(torch.tensor([0.5, 3.0, -1.0, 2.999]), {"temperature": 0}, 20),
         expected=[1] * 20,
+        measure=by_seed,
+    ),
+    case(
+        "the tokens of 2 seeds for 30 logits, temperature=0",
+        *(many, {"temperature": 0}, 2),
+        expected=[int(many.argmax())] * 2,
         measure=by_seed,
     ),
     hint="With temperature 0 nothing is left to chance: always return the token with the largest "

@@ -1,10 +1,12 @@
 """Lesson 03: the curve of the learning rate."""
 
+import random
 from fractions import Fraction
 
 from tlcourse.exercises.expect import expect_unchanged
 from tlcourse.exercises.pretraining._common import number
 from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.variants import varying
 
 
 def factors(candidate, steps, warmup, decay, only=None):
@@ -120,10 +122,21 @@ task.stage(
         "The decay would begin at step 2, during the warm-up, so it begins after the warm-up.",
     ),
 )
+
+
+def drawn():
+    """Three runs; with a share in 97ths, no decay begins half-way between two steps."""
+    draw = random.Random(varying(0))
+    for _ in range(3):
+        steps = draw.randrange(10, 97)
+        yield run(steps, draw.randrange(steps), draw.randrange(98) / 97)
+
+
 SHARES = (0.0, 0.2), (0.2, 0.0), (0.3, 0.31), (0.5, 0.9), (1.0, 1.0)  # of warm-up and decay
 task.stage(
-    "20 runs",
+    "23 runs",
     *(run(n, int(up * n), down) for n in (1, 7, 23, 64) for up, down in SHARES),
+    *drawn(),
     hint="The decay begins at step `max(warmup, round(steps * (1 - decay)))`.",
 )
 

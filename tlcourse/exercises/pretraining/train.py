@@ -10,14 +10,15 @@ from torch import nn
 from tlcourse import device, training
 from tlcourse.exercises.pretraining._common import losses
 from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.variants import varying
 
 HUGE = 1e6  # a `clip` that no gradient here reaches
 START = [0.5, -1.0, 2.0, 0.25]  # the weights of the line and, last, its bias
 
 
-def points(step):
+def points(step, first=varying(1000)):  # noqa: B008
     """The batch of a step: points, their targets, and which of them count."""
-    drawn = torch.Generator().manual_seed(1000 + step)
+    drawn = torch.Generator().manual_seed(first + step)
     count = 5 + step % 4
     x, y = torch.randn(count, 3, generator=drawn), torch.randn(count, generator=drawn)
     asked = torch.rand(count, generator=drawn) < 0.6

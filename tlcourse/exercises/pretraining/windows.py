@@ -6,6 +6,7 @@ import torch
 from tlcourse.batching import epoch_order
 from tlcourse.exercises.expect import expect_shape, expect_unchanged
 from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.variants import varying
 
 
 def batch(candidate, *given):
@@ -91,6 +92,7 @@ def counting(count, first=0):
 
 def rows(count, step, batch_size, length, seed, first=0, hint=""):
     """A case whose ids count up."""
+    seed = varying(seed)
     what = f"the rows of step={step}, batch_size={batch_size}, length={length}, seed={seed}"
     what += f" for {count} ids that count up from {first}"
     return case(what, counting(count, first), step, batch_size, length, seed, hint=hint)

@@ -6,6 +6,7 @@ import random
 from tlcourse.exercises.expect import expect_unchanged, short
 from tlcourse.exercises.pretraining._common import number, several
 from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.variants import varying
 
 
 def converted(candidate, nats, text):
@@ -53,7 +54,7 @@ def token_by_token(nats, text):
 
 def twenty_texts():
     """Cases with random words, white space and nats."""
-    draw = random.Random(3)
+    draw = random.Random(varying(3))
     for _ in range(20):
         words = ["".join(draw.choices("abcdé½m²'-.", k=draw.randrange(1, 9))) for _ in range(12)]
         text = "".join(word + draw.choice([" ", "\n", "\t", "\r\n"]) for word in words)

@@ -3,6 +3,8 @@
 import hashlib
 from collections.abc import Callable
 
+from tlcourse.exercises.variants import varying
+
 SESSION = (
     "Each session of Python hashes words differently: `hash` returns another number, and a `set` "
     "of words has another order. Go through the types in the order of `sorted(set(words))` or "
@@ -55,4 +57,5 @@ def _compared(one, other):
 
 def types(count, each=1):
     """A list of `count` different words, `each` times over."""
-    return [f"word{n}" for n in range(count)] * each
+    first = varying(0) % 10_000
+    return [f"word{n}" for n in range(first, first + count)] * each

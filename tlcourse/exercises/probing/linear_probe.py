@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from tlcourse.exercises.expect import CheckFailed, expect_shape, expect_unchanged, short
 from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.variants import varying
 
 FROZEN = "The features are frozen: begin with `features.detach()`."
 
@@ -91,7 +92,7 @@ def as_many_as_can_be(train, new, classes=3, steps=100, enough=1.0):
 
 def clouds(each, seed, numbers=(0, 1, 2)):
     """Features (n, 4) and labels (n,): `each` examples of each class, which has its own cloud."""
-    draw = torch.Generator().manual_seed(seed)
+    draw = torch.Generator().manual_seed(varying(seed))
     places = torch.arange(len(numbers)).repeat(each)
     features = torch.rand(len(places), 4, generator=draw) - 0.5
     features[torch.arange(len(places)), places] += 3
@@ -107,14 +108,14 @@ def resized(features, labels):
 def line(seed):
     """Features (45, 1) and labels (45,): three classes on a line, the middle one around 0."""
     labels = torch.arange(3).repeat(15)
-    jitter = torch.rand(45, generator=torch.Generator().manual_seed(seed)) - 0.5
+    jitter = torch.rand(45, generator=torch.Generator().manual_seed(varying(seed))) - 0.5
     return (3 * (labels - 1) + jitter)[:, None], labels
 
 
 def noisy(count, seed):
     """Features (n, 6), labels (n,) drawn by a linear rule, and the likeliest class of that rule."""
-    rule = 1.5 * torch.randn(6, 3, generator=torch.Generator().manual_seed(9))
-    draw = torch.Generator().manual_seed(seed)
+    rule = 1.5 * torch.randn(6, 3, generator=torch.Generator().manual_seed(varying(9)))
+    draw = torch.Generator().manual_seed(varying(seed))
     features = torch.randn(count, 6, generator=draw)
     scores = features @ rule + torch.tensor([0.0, 2.5, -1.0])
     labels = torch.multinomial(scores.softmax(dim=1), 1, generator=draw)[:, 0]
@@ -160,7 +161,7 @@ best = right_of(likeliest, asked[1])
 # To the cross-entropy a mistake costs more the further off it is, so six examples far off pull the
 # border from 0 to -0.78. With a loss that has an upper limit the border remains at 0.
 which = torch.arange(3).repeat_interleave(torch.tensor([40, 40, 6]))
-jitter = 0.3 * torch.randn(86, generator=torch.Generator().manual_seed(1))
+jitter = 0.3 * torch.randn(86, generator=torch.Generator().manual_seed(varying(1)))
 pulled = (torch.tensor([-1.0, 1.0, -6.0])[which] + jitter)[:, None], torch.tensor([0, 1, 1])[which]
 RIGHT = "the share of new examples whose class is predicted"
 

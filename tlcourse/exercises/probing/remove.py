@@ -5,6 +5,7 @@ from torch.nn import functional as F
 
 from tlcourse.exercises.expect import CheckFailed, expect_shape, expect_unchanged
 from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.variants import varying
 
 
 def removed(candidate, states, directions):
@@ -57,7 +58,7 @@ def by_pseudo_inverse(states, directions):
 
 
 def drawn(*shape, seed=1):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(varying(seed)))
 
 
 def of(state, *directions, hint=""):

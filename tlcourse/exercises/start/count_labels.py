@@ -1,7 +1,10 @@
 """Lesson 00: the share of each label in a list."""
 
+import random
+
 from tlcourse.exercises.expect import expect_type, expect_unchanged
 from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.variants import varying
 
 task = Exercise(
     __name__,
@@ -50,12 +53,18 @@ task.stage(
     hint="Count how often each label occurs, and divide by the number of labels in the list, 4.",
     measure=shares,
 )
+letters = random.Random(varying(0)).choices("abcd", k=50)
 task.stage(
     "210 labels",
     case(
         "the share of b among 210 labels, 20 of which are b",
         *(["a", "b"] * 20 + ["a", "c"] * 85, "b"),
         expected=[20 / 210],
+    ),
+    case(
+        f"the share of {letters[0]} in {' '.join(letters)}",
+        *(letters, letters[0]),
+        expected=[letters.count(letters[0]) / 50],
     ),
     hint="Do not round: return what the division gives.",
     measure=shares,

@@ -15,6 +15,7 @@ from tlcourse.exercises.expect import (
     short,
 )
 from tlcourse.exercises.task import Case, case
+from tlcourse.exercises.variants import varying
 from tlcourse.transformer import Config
 
 IMPORTS = (
@@ -36,7 +37,7 @@ def small(**changes) -> Config:
 
 def draw(*shape: int, seed: int = 0) -> Tensor:
     """Returns standard normal numbers, the same for the same seed."""
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(varying(seed)))
 
 
 def shape(candidate: Callable, *arguments: Any) -> tuple[int, ...]:

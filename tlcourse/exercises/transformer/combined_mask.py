@@ -1,10 +1,13 @@
 """Lesson 02: the causal mask and the padding mask, combined."""
 
+import random
+
 import torch
 
 from tlcourse.exercises.expect import expect_equal, expect_type, expect_unchanged
 from tlcourse.exercises.task import Exercise, case
 from tlcourse.exercises.transformer._common import IMPORTS, device
+from tlcourse.exercises.variants import varying
 
 task = Exercise(
     __name__,
@@ -64,6 +67,7 @@ def sentences(lengths, length):
 
 
 X = "a row per query, an x per key that it keeps"
+drawn = [random.Random(varying(n)).randrange(1, 9) for n in range(5)]
 
 task.stage(
     "shape and type",
@@ -105,6 +109,7 @@ task.stage(
 task.stage(
     "four sentences",
     case(f"sentence 2 of 4, of 1, 6, 3 and 4 tokens: {X}", [1, 6, 3, 4], 6, True, 2),
+    case(f"sentence 0 of 5, of {drawn} tokens: {X}", drawn, 8),
     measure=kept,
     hint="Each sentence has its own pads.",
 )

@@ -26,6 +26,7 @@ from tlcourse.exercises.transformer._common import (
 from tlcourse.exercises.transformer.block import SHAPES as OF_A_BLOCK
 from tlcourse.exercises.transformer.block import Block
 from tlcourse.exercises.transformer.combined_mask import combined_mask
+from tlcourse.exercises.variants import varying
 from tlcourse.transformer import as_transformer, rotary_table
 
 task = Exercise(
@@ -132,7 +133,7 @@ def through_the_blocks(candidate, x):
 
 def first_loss(candidate):
     """Returns the mean loss of a new model on random tokens, in nats."""
-    ids = torch.randint(500, (4, 16), generator=torch.Generator().manual_seed(1))
+    ids = torch.randint(500, (4, 16), generator=torch.Generator().manual_seed(varying(1)))
     with torch.no_grad():
         logits = new(candidate, WIDE)(ids[:, :-1])
     return F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten()).item()
@@ -152,13 +153,14 @@ def on_meta(candidate, *given):
 
 
 def tokens(*shape, seed=0):
-    return torch.randint(40, shape, generator=torch.Generator().manual_seed(seed))
+    """Returns ids of the 40 tokens but the last, so that another token is one larger."""
+    return torch.randint(39, shape, generator=torch.Generator().manual_seed(varying(seed)))
 
 
 SHAPES = {"embedding.weight": (40, 12)} | with_bias("norm", 12)
 SHAPES |= under("blocks.0", OF_A_BLOCK) | under("blocks.1", OF_A_BLOCK)
 is_token = torch.arange(6) < torch.tensor([4, 6])[:, None]
-ids = tokens(2, 6, seed=2)  # there is a 0 among them
+ids = tokens(2, 6, seed=3)  # there is a 0 among them
 x, WIDE = draw(2, 5, 12), small(vocabulary_size=500, width=96)
 both_sides, bare = small(causal=False), small(causal=False, rotary=False)
 EVERY_WEIGHT = "Every weight learns: leave out `no_grad`, `.detach()` and `padding_idx`."

@@ -22,8 +22,10 @@ STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; }
 table { border-collapse: collapse; } th, td { padding: 0.2em 0.6em; text-align: left; }
 td, th { border-bottom: 1px solid var(--line); vertical-align: top; } .wide { overflow-x: auto; }
-.yes { color: var(--good); font-weight: 600; } .no { color: var(--bad); white-space: nowrap; } .none { opacity: 0.6; }
-pre { white-space: pre-wrap; background: #8881; padding: 0.6em; margin: 0.3em 0; } summary { cursor: pointer; }
+.yes { color: var(--good); font-weight: 600; } .none { opacity: 0.6; }
+.no { color: var(--bad); white-space: nowrap; }
+pre { white-space: pre-wrap; background: #8881; padding: 0.6em; margin: 0.3em 0; }
+summary { cursor: pointer; }
 @media (prefers-color-scheme: dark) { :root { --good: #4dd0ae; --bad: #ffa366; } }
 """
 

@@ -18,7 +18,7 @@ name; a choice of your own is a frozen dataclass with `__call__`.
 
 from tlcourse.adaptation import baselines, leaderboard
 from tlcourse.adaptation.adapting import adapt, classification_loss, prepare
-from tlcourse.adaptation.classifier import POOLINGS, Classifier, misclassified
+from tlcourse.adaptation.classifier import Classifier, misclassified
 from tlcourse.adaptation.edits import (
     AdapterLayer,
     Adapters,
@@ -45,6 +45,7 @@ from tlcourse.adaptation.groups import (
 )
 from tlcourse.adaptation.knobs import Record, Tensors
 from tlcourse.adaptation.more_signal import pretrain_on_texts, self_train
+from tlcourse.adaptation.pooled import POOLINGS
 from tlcourse.adaptation.presets import preset
 from tlcourse.adaptation.report import Report
 from tlcourse.adaptation.schedules import (

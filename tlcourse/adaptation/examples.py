@@ -171,25 +171,19 @@ def by_length(
 class Batches:
     """Texts and labels as batches of about equal lengths; batch k depends on the seed and k alone.
 
-    Raises ValueError, see `encode` and `targets`; also if texts and labels differ in number.
+    Raises ValueError if texts and labels differ in number, or do not fit the model.
     """
 
     def __init__(
-        self,
-        classifier: Any,
-        texts: Iterable[Text],
-        labels: Iterable[str] | Tensor,
-        *,
-        batch_size: int = 32,
-        seed: int = 0,
+        self, model: Any, texts: Iterable[Any], labels: Any, *, batch_size: int = 32, seed: int = 0
     ):
-        self.sequences, self.pad = classifier.encode(texts), classifier.pad
-        self.targets = targets(labels, classifier.labels)
+        self.sequences, self.targets = model.examples(texts, labels)
         if len(self.sequences) != len(self.targets) or not self.sequences:
             raise ValueError(
                 "expected at least one text and as many labels as texts, got "
                 f"{len(self.targets)} and {len(self.sequences)}"
             )
+        self.stack, self.pad = model.stack, model.pad
         self.batch_size, self.seed = batch_size, seed
         self.features: Tensor | None = None
         self.per_epoch = -(-len(self.sequences) // batch_size)
@@ -198,7 +192,7 @@ class Batches:
 
     def some(self, compute: Compute) -> tuple[Tensor, Tensor]:
         """Returns tokens and mask of the first texts, at most 32."""
-        tokens, mask = pad(self.sequences[:32], self.pad)
+        tokens, mask = self.stack(self.sequences[:32])
         return tokens.to(compute.device), mask.to(compute.device)
 
     def batch(self, step: int) -> tuple[Tensor, ...]:
@@ -211,7 +205,7 @@ class Batches:
         rows = self._order[place]
         if self.features is not None:
             return self.features[rows], self.targets[rows]
-        return *pad([self.sequences[row] for row in rows], self.pad), self.targets[rows]
+        return *self.stack([self.sequences[row] for row in rows]), self.targets[rows]
 
     @torch.no_grad()
     def read_once(self, classifier: Any, compute: Compute) -> None:

@@ -80,12 +80,13 @@ def versions() -> dict[str, str]:
     return {"tlcourse": __version__, "torch": torch.__version__, "python": python}
 
 
-def read(folder: str | Path, knobs: Iterable[type] = ()) -> Parts:
+def read(folder: str | Path, knobs: Iterable[type] = (), *, task: str = "labels") -> Parts:
     """Returns the content of a folder without its weights; the scheme is rebuilt from values.
 
     `knobs` are the classes in the scheme that are not the course's. The edit's is needed; for each
     of the other three knobs a `Record` is returned if its class is not given. Raises
-    FileNotFoundError for a folder without a classifier, ValueError if a file does not fit.
+    FileNotFoundError for a folder without a model, ValueError if a file does not fit, or if the
+    model is for another task.
     """
     folder = Path(folder)
     if not (folder / RECORD).is_file():
@@ -97,6 +98,11 @@ def read(folder: str | Path, knobs: Iterable[type] = ()) -> Parts:
         if not (folder / name).is_file():
             raise FileNotFoundError(f"expected {name} in {folder}, got none; copy the whole folder")
     record = record_of(folder)
+    if record.get("task", "labels") != task:  # which early versions do not name
+        raise ValueError(
+            f"expected a model for the task {task!r} in {folder}, got one for {record['task']!r}; "
+            "load it with the class of that task"
+        )
     config, tokenizer = checkpoints.shape(folder)
     return Parts(config, tokenizer, record, scheme_of(record, folder, knobs))
 

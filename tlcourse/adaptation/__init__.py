@@ -18,6 +18,7 @@ name; a choice of your own is a frozen dataclass with `__call__`.
 
 from tlcourse.adaptation import baselines, leaderboard
 from tlcourse.adaptation.adapting import adapt, classification_loss, prepare
+from tlcourse.adaptation.chooser import Chooser
 from tlcourse.adaptation.classifier import Classifier, misclassified
 from tlcourse.adaptation.edits import (
     AdapterLayer,
@@ -57,6 +58,9 @@ from tlcourse.adaptation.schedules import (
     Triangular,
 )
 from tlcourse.adaptation.schemes import FULL, SCHEMES, Scheme
+from tlcourse.adaptation.similarity import Similarity
+from tlcourse.adaptation.span_reader import SpanReader, best_span
+from tlcourse.adaptation.tagger import Tagger
 from tlcourse.adaptation.windows import WINDOWS
 from tlcourse.recipes import Recipe
 
@@ -74,6 +78,7 @@ __all__ = [
     "Batches",
     "ByLayer",
     "ChainThaw",
+    "Chooser",
     "Classifier",
     "Everything",
     "GradualUnfreezing",
@@ -92,13 +97,17 @@ __all__ = [
     "Report",
     "Scheme",
     "SequentialUnfreezing",
+    "Similarity",
     "SlantedTriangular",
+    "SpanReader",
+    "Tagger",
     "Tensors",
     "TopLayers",
     "Triangular",
     "Unchanged",
     "adapt",
     "baselines",
+    "best_span",
     "by_length",
     "causal_nats",
     "classification_loss",

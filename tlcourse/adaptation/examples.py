@@ -5,6 +5,7 @@ Anything that is not a text or a label is refused here, with its row, before the
 
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -146,24 +147,27 @@ def _probabilities(rows: Tensor, names: Sequence[str]) -> Tensor:
 
 
 def by_length(
-    sequences: Sequence[Sequence[int]],
+    sequences: Sequence[Sequence[Any]],
     read: Callable[[Tensor, Tensor], Tensor],
     *,
     pad_id: int = 0,
+    stack: Callable[[Any], tuple[Tensor, Tensor]] | None = None,
     compute: Compute | None = None,
     batch_size: int = 64,
 ) -> Tensor:
     """Returns what `read(tokens, mask)` returns, (sequences, ...), in the order of `sequences`.
 
     `read` gets batches of similar lengths, (batch, length) each, so that there is little padding.
+    `stack` makes a batch of sequences; by default, they are padded with `pad_id`.
     """
+    stack = stack or partial(pad, pad_id=pad_id)
     compute = compute or device.choose()
     order = sorted(range(len(sequences)), key=lambda row: len(sequences[row]))
     parts = []
     for start in range(0, len(order), batch_size):
         rows = [sequences[row] for row in order[start : start + batch_size]]
         with compute.autocast():
-            parts.append(read(*(part.to(compute.device) for part in pad(rows, pad_id))).float())
+            parts.append(read(*(part.to(compute.device) for part in stack(rows))).float())
     result = torch.cat(parts)
     return result[torch.tensor(order).argsort()]
 
@@ -183,7 +187,7 @@ class Batches:
                 "expected at least one text and as many labels as texts, got "
                 f"{len(self.targets)} and {len(self.sequences)}"
             )
-        self.stack, self.pad = model.stack, model.pad
+        self.stack = model.stack
         self.batch_size, self.seed = batch_size, seed
         self.features: Tensor | None = None
         self.per_epoch = -(-len(self.sequences) // batch_size)
@@ -211,4 +215,4 @@ class Batches:
     def read_once(self, classifier: Any, compute: Compute) -> None:
         """Computes the features of all texts once, for a body that is not trained."""
         read = classifier.eval().features
-        self.features = by_length(self.sequences, read, pad_id=self.pad, compute=compute).cpu()
+        self.features = by_length(self.sequences, read, stack=self.stack, compute=compute).cpu()

@@ -25,6 +25,13 @@ from tlcourse.transformer import Config
 
 LARGEST = 30_000_000  # bytes of float32 weights; more are kept in half precision
 RECORD, WEIGHTS = "classifier.json", "model.safetensors"
+KINDS = {  # what a model for each task is, and its class
+    "labels": ("A text classifier", "Classifier"),
+    "tags": ("A tagger, which gives each word of a sentence a tag", "Tagger"),
+    "spans": ("A reader, which marks the answer to a question in a paragraph", "SpanReader"),
+    "pairs": ("A model that says how similar two texts are", "Similarity"),
+    "choice": ("A model that chooses one of several candidates for a text", "Chooser"),
+}
 
 
 class Parts(NamedTuple):
@@ -167,11 +174,12 @@ def named(folder: str | Path) -> Iterator[None]:
 
 def card(name: str, record: Mapping[str, Any], scheme: Scheme | None) -> str:
     """Returns the text of README.md, made from the entries that classifier.json has."""
-    lines = [
-        f"Labels: {', '.join(record['labels'])}",
-        f"Scheme: {'not adapted' if scheme is None else f'`{scheme}`'}",
-        f"Pooling: {record['pooling']}; weights: {record['precision']}",
-    ]
+    what, kind = KINDS[record.get("task", "labels")]
+    names = [name for name in ("labels", "tags") if name in record]
+    lines = [f"{name.capitalize()}: {', '.join(record[name])}" for name in names]
+    lines.append(f"Scheme: {'not adapted' if scheme is None else f'`{scheme}`'}")
+    pooling = f"Pooling: {record['pooling']}; w" if "pooling" in record else "W"
+    lines.append(f"{pooling}eights: {record['precision']}")
     if "base_model" in record:
         base = record["base_model"]
         lines.append(f"Base model: {base}; its licence and limits hold here, too")
@@ -187,13 +195,10 @@ def card(name: str, record: Mapping[str, Any], scheme: Scheme | None) -> str:
         lines.append(f"Test error: {in_words(test)}, on `{test['file']}`")
     lines.append(f"Made with tlcourse {record['versions']['tlcourse']}")
     texts = '"a text" "the other one"' if record.get("columns", {}).get("pair") else '"a text"'
-    use = (
-        f"```bash\ntlcourse predict PATH-OF-THIS-FOLDER {texts}\n```\n\n"
-        "From Python: `tlcourse.adaptation.Classifier.load(folder).predict(texts)`."
-    )
-    return "\n".join([f"# {name}\n\nA text classifier.\n", *(f"- {line}" for line in lines)]) + (
-        f"\n\n{use}\n"
-    )
+    command = f"```bash\ntlcourse predict PATH-OF-THIS-FOLDER {texts}\n```\n\n"
+    use = f"From Python: `tlcourse.adaptation.{kind}.load(folder).predict(texts)`."
+    facts = "\n".join(f"- {line}" for line in lines)
+    return f"# {name}\n\n{what}.\n\n{facts}\n\n{command if kind == 'Classifier' else ''}{use}\n"
 
 
 def in_words(measured: Mapping[str, Any]) -> str:

@@ -20,6 +20,7 @@ from tlcourse.bpe.text import (
     base_symbols,
     byte_symbols,
     normalise,
+    placed,
     pre_tokenise,
     to_ids,
 )
@@ -66,6 +67,20 @@ class Tokenizer:
     def read(self, text: str) -> list[int]:
         """The ids of a text typed by a person, which is normalised first."""
         return self.encode(normalise(text))
+
+    def pieces(self, text: str) -> list[tuple[int, int, int]]:
+        """The ids that `read` returns, each with the start and end of its characters in `text`.
+
+        A space in front of a word does not count, and a character that is cut counts whole.
+        """
+        normal, places = placed(text)
+        of_bytes = [place for c, place in zip(normal, places, strict=True) for _ in c.encode()]
+        found, used = [], 0
+        for number in self.encode(normal):
+            covered = of_bytes[used : used + len(self.strings[number])]  # a symbol for each byte
+            used += len(covered)
+            found.append((number, covered[0][0], covered[-1][1]))
+        return found
 
     def encode(self, text: str, allow_special: bool = False) -> list[int]:
         """The ids of `text` without normalisation (see `read`).

@@ -61,6 +61,7 @@ from tlcourse.adaptation.schemes import FULL, SCHEMES, Scheme
 from tlcourse.adaptation.similarity import Similarity
 from tlcourse.adaptation.span_reader import SpanReader, best_span
 from tlcourse.adaptation.tagger import Tagger
+from tlcourse.adaptation.task_model import TaskModel
 from tlcourse.adaptation.windows import WINDOWS
 from tlcourse.recipes import Recipe
 
@@ -101,6 +102,7 @@ __all__ = [
     "SlantedTriangular",
     "SpanReader",
     "Tagger",
+    "TaskModel",
     "Tensors",
     "TopLayers",
     "Triangular",

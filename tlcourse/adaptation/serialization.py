@@ -95,16 +95,10 @@ def read(folder: str | Path, knobs: Iterable[type] = (), *, task: str = "labels"
     FileNotFoundError for a folder without a model, ValueError if a file does not fit, or if the
     model is for another task.
     """
-    folder = Path(folder)
-    if not (folder / RECORD).is_file():
-        raise FileNotFoundError(
-            f"expected a folder that `tlcourse adapt` wrote, got {str(folder)!r}, "
-            f"which has no {RECORD}"
-        )
+    folder, record = Path(folder), record_of(folder)
     for name in ("config.json", "tokenizer.json", WEIGHTS):
         if not (folder / name).is_file():
             raise FileNotFoundError(f"expected {name} in {folder}, got none; copy the whole folder")
-    record = record_of(folder)
     if record.get("task", "labels") != task:  # which early versions do not name
         raise ValueError(
             f"expected a model for the task {task!r} in {folder}, got one for {record['task']!r}; "
@@ -117,9 +111,14 @@ def read(folder: str | Path, knobs: Iterable[type] = (), *, task: str = "labels"
 def record_of(folder: str | Path) -> dict[str, Any]:
     """Returns the content of classifier.json.
 
-    Raises ValueError if that is no object, or its columns are not named by strings. Labels, pooling
-    and dropout are checked by `Classifier.from_record`, the scheme by `scheme_of`.
+    Raises FileNotFoundError if there is none, ValueError if it is no object, or its columns are not
+    named by strings. Its other entries are checked by `TaskModel.from_record` and `scheme_of`.
     """
+    if not (Path(folder) / RECORD).is_file():
+        raise FileNotFoundError(
+            f"expected a folder that `tlcourse adapt` wrote, got {str(folder)!r}, "
+            f"which has no {RECORD}"
+        )
     record = files.read_object(Path(folder) / RECORD)
     columns = record.get("columns", {})
     if not isinstance(columns, dict) or not all(
@@ -185,13 +184,16 @@ def card(name: str, record: Mapping[str, Any], scheme: Scheme | None) -> str:
         lines.append(f"Base model: {base}; its licence and limits hold here, too")
         if base in released.KNOWN:
             lines.append(f"Others released it; it was trained on {released.KNOWN[base].trained_on}")
-    if train := record.get("train"):
+    for name in ("train", "test"):
+        if "scores" in record.get(name, {}):
+            lines.append(f"{name.capitalize()}: {scores_in_words(record[name])}")
+    if (train := record.get("train")) and "wrong" in train:
         counts = ", ".join(f"{label} {count}" for label, count in train["labels"].items())
         lines.append(f"Training data: `{train['file']}`, {train['rows']} rows ({counts})")
         lines.append(f"Error on them: {in_words(train)}")
     if recipe := record.get("recipe"):
         lines.append(f"Recipe: {', '.join(f'{name} {value}' for name, value in recipe.items())}")
-    if test := record.get("test"):
+    if (test := record.get("test")) and "wrong" in test:
         lines.append(f"Test error: {in_words(test)}, on `{test['file']}`")
     lines.append(f"Made with tlcourse {record['versions']['tlcourse']}")
     texts = '"a text" "the other one"' if record.get("columns", {}).get("pair") else '"a text"'
@@ -199,6 +201,12 @@ def card(name: str, record: Mapping[str, Any], scheme: Scheme | None) -> str:
     use = f"From Python: `tlcourse.adaptation.{kind}.load(folder).predict(texts)`."
     facts = "\n".join(f"- {line}" for line in lines)
     return f"# {name}\n\n{what}.\n\n{facts}\n\n{command if kind == 'Classifier' else ''}{use}\n"
+
+
+def scores_in_words(scored: Mapping[str, Any]) -> str:
+    """Returns the `scores` on the `rows` of a `file` as text."""
+    scores = ", ".join(f"{name} {value:.3f}" for name, value in scored["scores"].items())
+    return f"{scores} on {scored['rows']} rows of `{scored['file']}`"
 
 
 def in_words(measured: Mapping[str, Any]) -> str:

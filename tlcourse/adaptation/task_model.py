@@ -40,7 +40,7 @@ class TaskModel(nn.Module, ABC):
     SETTINGS: ClassVar[tuple[str, ...]] = ()  # arguments that classifier.json keeps
 
     def __init__(
-        self, body: Transformer, tokenizer: AnyTokenizer, *, features: int = 1, outputs: int,
+        self, body: Transformer, tokenizer: AnyTokenizer, *, features: int = 1, outputs: int = 1,
         dropout: float = 0.1,
     ):  # fmt: skip
         super().__init__()

@@ -32,6 +32,7 @@ from tlcourse.transformer.attention import (
     rotary_table,
     rotate,
 )
+from tlcourse.transformer.cache import cached, reorder
 from tlcourse.transformer.config import (
     ACTIVATIONS,
     Config,
@@ -58,6 +59,7 @@ __all__ = [
     "Transformer",
     "as_transformer",
     "bert",
+    "cached",
     "causal_mask",
     "count_parameters",
     "explicit_attention",
@@ -66,6 +68,7 @@ __all__ = [
     "intervening",
     "padding_mask",
     "record",
+    "reorder",
     "rotary_table",
     "rotate",
     "shapes_alone",

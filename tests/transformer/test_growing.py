@@ -5,7 +5,7 @@ import torch
 
 from tlcourse import checkpoints
 from tlcourse.bpe import EOS, Tokenizer
-from tlcourse.transformer import Config, Transformer, bert, grow_vocabulary
+from tlcourse.transformer import Config, Transformer, bert, grow_types, grow_vocabulary
 
 TEXTS = ["the rain on the trains", "in the rain"]
 MORE = ("<speaker1>", "<speaker2>")
@@ -78,3 +78,16 @@ def test_model_and_tokenizer_are_saved_together(tmp_path) -> None:
     torch.testing.assert_close(again.embedding.weight, half, atol=0, rtol=0)
     with pytest.raises(ValueError, match="at least one more id"):
         grow_vocabulary(old, 0)
+
+
+@torch.no_grad()
+def test_new_types_change_nothing_until_they_are_trained() -> None:
+    old = model(Config(**SMALL))
+    grown = grow_types(old, 3)
+    tokens, types = torch.randint(400, (2, 7)), torch.randint(3, (2, 7))
+    torch.testing.assert_close(grown(tokens, types=types), old(tokens), atol=0, rtol=0)
+    grown.types.weight[2] = 1.0
+    assert not torch.allclose(grown(tokens, types=torch.full_like(tokens, 2)), old(tokens))
+    for made, count in ((grown, 3), (old, 1)):
+        with pytest.raises(ValueError, match="without token types and at least two"):
+            grow_types(made, count)

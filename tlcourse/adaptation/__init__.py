@@ -33,6 +33,7 @@ from tlcourse.adaptation.edits import (
 )
 from tlcourse.adaptation.examples import Batches, by_length, encode
 from tlcourse.adaptation.extra_losses import EWC, L2SP, LanguageModelling, causal_nats, fisher
+from tlcourse.adaptation.generator import Generator
 from tlcourse.adaptation.groups import (
     HEAD_FACTOR,
     AddedOnly,
@@ -82,6 +83,7 @@ __all__ = [
     "Chooser",
     "Classifier",
     "Everything",
+    "Generator",
     "GradualUnfreezing",
     "Group",
     "HeadOnly",

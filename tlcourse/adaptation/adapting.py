@@ -177,9 +177,7 @@ def classification_loss(
 
     A batch is (tokens, mask, targets) or (features, targets).
     """
-    *inputs, targets = batch
-    scores = model(*inputs) if len(inputs) == 2 else model.classify(*inputs)
-    nats, count = model.loss(scores, targets)
+    nats, count = model.batch_loss(batch)
     return (nats if term is None else nats + count * term(model, batch)), count
 
 

@@ -76,6 +76,12 @@ class TaskModel(nn.Module, ABC):
     def loss(self, scores: Tensor, targets: Tensor) -> tuple[Tensor, int]:
         """Returns the sum of the losses of a batch, and the number of targets that it counts."""
 
+    def batch_loss(self, batch: tuple[Tensor, ...]) -> tuple[Tensor, int]:
+        """Returns the `loss` of a batch: (tokens, mask, targets), or (features, targets)."""
+        *inputs, targets = batch
+        scores = self(*inputs) if len(inputs) == 2 else self.classify(*inputs)
+        return self.loss(scores, targets)
+
     def settings(self) -> dict[str, Any]:
         """Returns the arguments of the class that classifier.json keeps."""
         return {name: getattr(self, name) for name in self.SETTINGS}

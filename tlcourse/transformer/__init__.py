@@ -43,7 +43,7 @@ from tlcourse.transformer.config import (
 )
 from tlcourse.transformer.drafts import shapes_alone
 from tlcourse.transformer.encoder_decoder import EncoderDecoder
-from tlcourse.transformer.growing import grow_vocabulary
+from tlcourse.transformer.growing import grow_types, grow_vocabulary
 from tlcourse.transformer.interventions import intervening
 from tlcourse.transformer.model import Block, Transformer
 from tlcourse.transformer.own import EngineMethods, as_transformer, take_weights
@@ -66,6 +66,7 @@ __all__ = [
     "explicit_attention",
     "flops_per_token",
     "gpt2",
+    "grow_types",
     "grow_vocabulary",
     "intervening",
     "padding_mask",

@@ -1,4 +1,4 @@
-"""More ids for a trained model, such as those of special tokens that mark who is speaking."""
+"""More ids and token types for a trained model, such as those that mark who is speaking."""
 
 import copy
 from dataclasses import replace
@@ -28,4 +28,23 @@ def grow_vocabulary(model: Transformer, count: int, *, seed: int = 0) -> Transfo
         bias = model.head_bias
         grown.head_bias = nn.Parameter(torch.cat([bias, bias.mean().expand(count)]))
     grown.config = replace(model.config, vocabulary_size=len(old) + count)
+    return grown
+
+
+def grow_types(model: Transformer, count: int) -> Transformer:
+    """A copy of the model with `count` token types, whose embeddings are zero at first.
+
+    Its logits are those of the model until they are trained. Raises ValueError for a model that has
+    token types already, and for fewer than two.
+    """
+    if model.types is not None or count < 2:
+        raise ValueError(
+            f"expected a model without token types and at least two of them, got {count} more for "
+            f"{model.config.token_types}"
+        )
+    grown = copy.deepcopy(model)
+    grown.types = nn.Embedding.from_pretrained(
+        torch.zeros(count, model.config.width).to(model.embedding.weight), freeze=False
+    )
+    grown.config = replace(model.config, token_types=count)
     return grown

@@ -13,9 +13,9 @@ HEADINGS = [
 ]  # fmt: skip
 
 
-def items(text: str) -> int:
-    """The number of items of a list, or 1 for a text without one."""
-    return len(re.findall(r"^- ", text, re.MULTILINE)) or 1
+def items(text: str, begins: str) -> int:
+    """The number of items of a text, or 1 if none begins like that."""
+    return len(re.findall(begins, text, re.MULTILINE)) or 1
 
 
 def section(text: str, title: str) -> str:
@@ -32,7 +32,8 @@ def test_the_page_of_a_lesson_is_complete_and_up_to_date(lesson: finding.Lesson)
     cells = finding.read_notebook(lesson.path).cells
     last = "\n\n".join(cell.source for cell in cells[-6:] if cell.cell_type == "markdown")
     for asked, answered in (("Exercises", "To go on"), ("Open questions",) * 2):
-        assert items(section(page, answered)) == items(section(last, asked)), answered
+        answers = items(section(page, answered), r"^(?:- )?\*\*")
+        assert answers == items(section(last, asked), "^- "), answered
 
 
 def test_every_prediction_is_on_the_page() -> None:

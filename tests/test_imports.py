@@ -22,7 +22,7 @@ FLOORS = {
             "corpora batching objectives metrics checkpoints huggingface released memory",
             "training",
             "pretraining evaluation adaptation probing looking",
-            "exercises lessons grading page site cli __main__",
+            "exercises lessons milestones grading page site cli __main__",
         )
     )
     for name in names.split()

@@ -25,6 +25,7 @@ SLOW = {
     "cli",
     "corpora",
     "exercises",
+    "milestones",
     "page",
     "site",
     "views",

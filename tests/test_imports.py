@@ -23,7 +23,7 @@ FLOORS = {
             "memory",
             "training",
             "pretraining evaluation adaptation probing looking",
-            "exercises lessons grading page site cli __main__",
+            "exercises lessons milestones grading page site cli __main__",
         )
     )
     for name in names.split()

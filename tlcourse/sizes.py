@@ -83,6 +83,9 @@ class Size:
     looking_dev: int = _at(20, 300, 2_000)  # questions to choose the heads to remove on
     looking_removed: int = _at(2, 12, 24)  # heads removed one after the other
     looking_draws: int = _at(1, 3, 10)  # random orders of removal for comparison
+    # The demonstrations of `tlcourse milestone`
+    milestone_steps: int = _at(8, 100, 100)  # optimizer steps of the training loop
+    milestone_epochs: int = _at(1, 12, 12)  # passes over the questions with LoRA
 
 
 SIZES = {

@@ -26,6 +26,7 @@ COMMANDS = {  # the first lines of their modules
     "grade": "Grades a folder of submitted lessons: every answer is checked again.",
     "site": "Builds the whole course as a web site that also opens from disk.",
     "progress": "Shows which exercises you have solved or tried, and which one comes next.",
+    "milestone": "Runs the course's demonstrations on your kept answers; writes a page to show.",
     "reset": "Removes your kept answer to one exercise.",
     "answers": "Exports your kept answers to a file, or imports them from one.",
     "data": "Lists the data sets, where each comes from, and whether it is as expected.",

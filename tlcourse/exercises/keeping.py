@@ -1,7 +1,7 @@
 """Keeps the source of answers that pass, also on their own, and restores them later."""
 
 import linecache
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import CodeType
@@ -65,7 +65,7 @@ def restore(task: Exercise, kept: Kept) -> Any:
     namespace: dict[str, Any] = {"__name__": "answer"}
     exec(task.imports, namespace)
     for id in task.builds_on:
-        namespace[get(id).name] = best(get(id))
+        namespace[get(id).name] = found(get(id)).answer
     path, text = str((folder() or Path()) / f"{task.id}.py"), content(kept)
     try:
         missing = source.outside_names(text, namespace)
@@ -98,10 +98,22 @@ def run(code: CodeType, namespace: dict[str, Any]) -> None:
         raise Broken(f"running it raised {type(outcome.error).__name__}{where}")
 
 
-def best(task: Exercise) -> Any:
+@dataclass(frozen=True)
+class Found:
+    """An answer and its record; for the reference the record is empty.
+
+    `fault` says why the reference is used although an answer is kept.
+    """
+
+    answer: Any
+    kept: Kept = Kept()
+    fault: str = ""
+
+
+def found(task: Exercise) -> Found:
     """The learner's kept answer if it passes, else the reference."""
     try:
         kept = read(task.id)
-        return restore(task, kept) if kept.text else task.solution
-    except Broken:
-        return task.solution
+        return Found(restore(task, kept), kept) if kept.text else Found(task.solution)
+    except Broken as error:
+        return Found(task.solution, fault=str(error))

@@ -25,6 +25,11 @@ def _tagged(match: re.Match) -> str:
     return f"<code>{code}</code>" if code else f"<em>{stressed}</em>"
 
 
+def tagged(text: str) -> str:
+    """A text as HTML, with its `code` and *emphasis* as tags."""
+    return MARKED.sub(_tagged, html.escape(text))
+
+
 class Message:
     """Lines that a notebook shows in colour, and that print as text."""
 
@@ -37,10 +42,9 @@ class Message:
 
     def _repr_html_(self) -> str:
         mark, colour, _ = MARKS[self.kind]
-        escaped = (
-            PART.sub(r"<b>\1:</b>", html.escape(line)).replace("\n", "<br>") for line in self.lines
+        first, *rest = (
+            PART.sub(r"<b>\1:</b>", tagged(line)).replace("\n", "<br>") for line in self.lines
         )
-        first, *rest = (MARKED.sub(_tagged, line) for line in escaped)
         return (
             f'<div style="border-left:4px solid {colour};padding-left:0.6em">'
             f"<b>{mark}</b> {'<br>'.join([first, *rest])}</div>"

@@ -76,19 +76,15 @@ def _again(task: Exercise, candidate: Any) -> Any:
 
 def _unsolved(task: Exercise, report: Report) -> Any:
     """A kept answer that still passes, else the reference."""
-    try:
-        kept = answers.read(task.id)
-        if kept.text:
-            answer = keeping.restore(task, kept)
-            say("solved", f"Solved before: your answer of {kept.solved[:10]} is used.")
-            return _return(task, answer)
-        notice = ""
-    except answers.Broken as error:
-        notice = f"Your kept answer is not used: {error}."
+    found = keeping.found(task)
+    if found.kept.text:
+        say("solved", f"Solved before: your answer of {found.kept.solved[:10]} is used.")
+        return _return(task, found.answer)
+    notice = f"Your kept answer is not used: {found.fault}." if found.fault else ""
     way = f', solution("{task.id}") shows one way.' if _with_solutions() else "."
     help = f'hint("{task.id}") gives a hint{way}'
     say("open", report.message, notice, help)
-    return _return(task, task.solution)
+    return _return(task, found.answer)
 
 
 def yours(id: str) -> Any:
@@ -97,17 +93,14 @@ def yours(id: str) -> Any:
     Raises Unknown, a KeyError that names the nearest ids.
     """
     task = get(id)
-    try:
-        kept = answers.read(id)
-        if kept.text:
-            answer = keeping.restore(task, kept)
-            say("solved", f"{id}: your own, solved on {kept.solved[:10]}.")
-            return _return(task, answer)
-        reason = f"not solved yet (lesson {task.lesson}, exercise {task.number})"
-    except answers.Broken as error:
-        reason = f"yours is not used: {error}"
-    say("open", f"{id}: the reference; {reason}.")
-    return _return(task, task.solution)
+    found = keeping.found(task)
+    if found.kept.text:
+        say("solved", f"{id}: your own, solved on {found.kept.solved[:10]}.")
+    else:
+        unsolved = f"not solved yet (lesson {task.lesson}, exercise {task.number})"
+        reason = f"yours is not used: {found.fault}" if found.fault else unsolved
+        say("open", f"{id}: the reference; {reason}.")
+    return _return(task, found.answer)
 
 
 def hint(id: str = "") -> None:

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { EOS, MASK, Tokenizer } from "../../tlcourse/page/bpe.js";
 import { counted } from "../../tlcourse/page/dom.js";
-import { parsed } from "../../tlcourse/page/fragment.js";
+import { ignoredWords, keep, parsed } from "../../tlcourse/page/fragment.js";
 import {
   MOST,
   cutAfter,
@@ -23,6 +23,8 @@ import {
 import { labelWords } from "../../tlcourse/page/room_classify.js";
 import { changeWords, changesOf } from "../../tlcourse/page/room_stream.js";
 import { countWords } from "../../tlcourse/page/room_tokens.js";
+import { leanQr } from "../../tlcourse/page/lean_qr.js";
+import { codeOf, squaresOf } from "../../tlcourse/page/share.js";
 import { isPiece, putsWords } from "../../tlcourse/page/telling.js";
 import { erase } from "../../tlcourse/page/room_words.js";
 
@@ -174,12 +176,71 @@ test("one of a kind is told in the singular", () => {
   assert.equal(countWords([EOS], [EOS]), "0 words and punctuation marks (0 bytes) became 0 tokens, plus <eos>: 1 in all.");
 });
 
+const ASKED = { room: null, text: null, model: null, head: null, token: null, off: null };
+
 test("an address says which room and which text, and survives what others made of it", () => {
-  assert.deepEqual(parsed(""), { room: null, text: null });
-  assert.deepEqual(parsed("#attention"), { room: "attention", text: null });
-  assert.deepEqual(parsed("#text=The%20ship%20%26%20a"), { room: null, text: "The ship & a" });
-  assert.deepEqual(parsed("#tokens&text="), { room: "tokens", text: "" });
-  assert.deepEqual(parsed("#tokens&text=50%"), { room: "tokens", text: "50%" });
+  const given = (fragment, found) =>
+    assert.deepEqual(parsed(fragment), { ...ASKED, ignored: [], ...found });
+  given("", {});
+  given("#", {});
+  given("#attention", { room: "attention" });
+  given("#text=The%20ship%20%26%20a", { text: "The ship & a" });
+  given("#tokens&text=", { room: "tokens", text: "" });
+  given("#tokens&text=50%", { room: "tokens", text: "50%" });
+  given("#both&token=0&head=1.10&off=0.0,5.3", {
+    room: "both",
+    token: 0,
+    head: [1, 10],
+    off: [[0, 0], [5, 3]],
+  });
+});
+
+test("what is kept in an address is what is read from it", () => {
+  const kept = { room: "both", text: "50% & #1\nü=🦙", model: "a b&c", head: [5, 3], token: 0 };
+  for (const off of [[[5, 3], [0, 12]], []]) {
+    const states = [];
+    globalThis.history = { replaceState: (...words) => states.push(words) };
+    keep({ ...kept, off });
+    const [[state, , address]] = states;
+    assert.deepEqual(state, { own: true });
+    const found = { ...kept, off: off.length ? off : null, ignored: [] };
+    assert.deepEqual(parsed(address), found);
+  }
+  keep({ ...kept, text: "half a character: \ud83e", off: [] }); // not an error
+});
+
+test("parts of an address that cannot be read are named, and the others are read", () => {
+  const broken = ["off=1.1,x", "head=3", "token=-1", "v=2", "__proto__=1", "constructor=", "=", "b"];
+  const found = parsed(`#tokens&text=a&${broken.join("&")}&text=b`);
+  assert.deepEqual(found, { ...ASKED, room: "tokens", text: "a", ignored: [...broken, "text=b"] });
+  assert.equal(ignoredWords([]), "");
+  const long = "x".repeat(25);
+  assert.equal(
+    ignoredWords(["v=2", long]),
+    `In the address, this page ignores '\u2068v=2\u2069', '\u2068${"x".repeat(24)}…\u2069': ` +
+      "perhaps a link of another version.",
+  );
+});
+
+test("a code has the squares of its library, and an address that is too long a shorter one", () => {
+  const short = "http://192.0.2.1/page.html#tokens";
+  const { address, code } = codeOf(`${short}&text=a`, short);
+  assert.equal(address, `${short}&text=a`);
+  const expected = leanQr.generate(address);
+  assert.equal(code.toString(), expected.toString());
+  const drawn = [...squaresOf(code).matchAll(/M(\d+) (\d+)h1v1h-1z/gu)].map(([, x, y]) => `${x} ${y}`);
+  const rows = expected.toString({ on: "#", off: ".", pad: 0 }).trim().split("\n");
+  const dark = rows.flatMap((row, y) =>
+    [...row].flatMap((sign, x) => (sign === "#" ? [`${x} ${y}`] : [])),
+  );
+  assert.ok(dark.length > 200);
+  assert.deepEqual(drawn, dark);
+  assert.equal(codeOf(`${short}&text=${"%D0%9F".repeat(200)}`, short).address, short);
+});
+
+test("a byte that cannot be seen is named by its number, a line break is not", () => {
+  const ids = tokenizer.encode("\u0014\n");
+  assert.deepEqual(textsOf(tokenizer, ids), ["‹14›", "\n"]);
 });
 
 test("pieces of one word are known by their letters", () => {

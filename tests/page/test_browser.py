@@ -1,17 +1,22 @@
 """The built page in headless Chromium, which finds no host: from a file, and from a web server."""
 
 import html
+import io
 import re
 import shutil
+import urllib.parse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from PIL import Image
 
 from benchmarks.speed.page import served
 from tests.browser import ActionChains, By, Keys, chromium, needed, screenshot, wait
+from tests.page.node import needed as node_needed
+from tests.page.node import node
 from tlcourse import checkpoints, files, looking
 from tlcourse.adaptation.edits import LoRALinear
 from tlcourse.bpe import EOS, MASK, SPECIALS, normalise
@@ -373,6 +378,10 @@ def test_words_are_left_out_one_by_one(browser: Any) -> None:
     best = shares(words).argmax()
     changed = sum(int(rest.argmax() != best) for rest in rests)
     assert f"{changed} of its {len(words)} words would" in texts(browser, "#erased-said")[0]
+    strongest = sorted(rests, key=lambda rest: -(rest - shares(words)).abs().sum())[:5]
+    left = sorted(float(rest[best]) for rest in strongest)  # the shortest bar is the first
+    told = [each.split(" → ")[1] for each in texts(browser, "#erased-bars .told")]
+    assert told == in_percent(torch.tensor(left))
     screenshot(browser, "words")
 
 
@@ -449,6 +458,110 @@ def test_the_tour_goes_through_every_room(browser: Any) -> None:
     assert 12 <= len(seen) <= 20
     assert rooms == set(ROOMS)
     assert browser.switch_to.active_element.get_attribute("id") == "start-tour"
+
+
+PLACES = """
+    const [pointed, panel] = ["main .pointed, header .pointed", "#tour"].map((selector) => {
+      const { left, top, right, bottom } = document.querySelector(selector).getBoundingClientRect();
+      return { left, top, right, bottom };
+    });
+    return [pointed, panel, innerWidth, innerHeight, document.querySelector("#tour-said").textContent];"""
+
+
+def resized(browser: Any, width: int, height: int) -> None:
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def test_each_step_of_the_tour_fits_a_projector(browser: Any) -> None:
+    """What is pointed at stands above the panel, whole, on 1280 × 720, with no scrolling."""
+    resized(browser, 1280, 720)
+    focus(browser, "#start-tour")
+    press(browser, Keys.ENTER)
+    seen = set()
+
+    def fits() -> bool:
+        pointed, panel, width, height, _ = browser.execute_script(PLACES)
+        assert 0 < panel["left"] < panel["right"] < width and panel["bottom"] <= height
+        across = 0 < pointed["left"] < pointed["right"] < width
+        return across and 0 < pointed["top"] + 20 < pointed["bottom"] <= panel["top"]
+
+    while browser.find_element(By.ID, "tour").is_displayed():
+        words = texts(browser, "#tour-said")[0]
+        wait(f"a place for {words}", fits, 0.1)
+        seen.add(words)
+        screenshot(browser, f"tour-{len(seen):02}")
+        press(browser, Keys.PAGE_DOWN)
+    assert len(seen) == 19
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def step(browser: Any) -> int:
+    """Which step of the tour is shown; 0: none."""
+    if not browser.find_element(By.ID, "tour").is_displayed():
+        return 0
+    return int(texts(browser, "#tour-said")[0].split(" of ")[0])
+
+
+def test_the_tour_obeys_a_clicker(browser: Any) -> None:
+    focus(browser, "#start-tour")
+    press(browser, Keys.ENTER)
+    for key, place in ((Keys.PAGE_DOWN, 2), (Keys.ARROW_RIGHT, 3), (Keys.PAGE_UP, 2)):
+        press(browser, key)
+        assert step(browser) == place
+    browser.execute_script("document.activeElement.blur()")
+    for key, place in ((Keys.SPACE, 3), (Keys.ARROW_LEFT, 2), (Keys.PAGE_UP, 1), (Keys.PAGE_UP, 1)):
+        press(browser, key)
+        assert step(browser) == place
+    press(browser, Keys.SHIFT + Keys.ARROW_RIGHT + Keys.NULL)
+    assert step(browser) == 1, "a key with another one is the browser's"
+    for key in ("b", "."):
+        press(browser, key)
+        assert brightest(browser) == 0
+        press(browser, key)
+        assert brightest(browser) == 255
+    press(browser, "b", Keys.PAGE_DOWN)
+    assert step(browser) == 2 and brightest(browser) == 255
+    press(browser, Keys.ESCAPE)
+    assert step(browser) == 0
+    press(browser, Keys.PAGE_DOWN)
+    assert step(browser) == 0
+
+
+def brightest(browser: Any) -> int:
+    """The value of the brightest pixel that is to be seen, from 0 to 255."""
+    picture = Image.open(io.BytesIO(browser.get_screenshot_as_png()))
+    return picture.convert("L").getextrema()[1]
+
+
+def test_keys_that_a_field_needs_do_not_turn_the_tour(browser: Any) -> None:
+    focus(browser, "#start-tour")
+    press(browser, Keys.ENTER)
+    box = focus(browser, "#text")
+    before = box.get_attribute("value")
+    press(browser, Keys.PAGE_DOWN, Keys.ARROW_LEFT, Keys.END, " ", "b", ".")
+    assert step(browser) == 1 and box.get_attribute("value") == f"{before} b."
+    typed(browser, before)
+    assert press(browser, Keys.ESCAPE).text == "Next" and step(browser) == 1
+    press(browser, *[Keys.PAGE_DOWN] * 4)
+    assert step(browser) == 5
+    slider = focus(browser, "#merges")
+    wait("the merges", lambda: slider.get_attribute("max") != "0", 0.1)
+    press(browser, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+    assert step(browser) == 5 and slider.get_attribute("value") == "2"
+    ActionChains(browser).click(slider).perform()  # by mouse: the clicker is in the hand again
+    press(browser, Keys.PAGE_DOWN)
+    assert step(browser) == 6
+    enter(browser, "both")
+    wait("both models", lambda: texts(browser, "#hidden-token bdi"), 0.1)
+    focus(browser, "#hidden-token input:checked")
+    chosen = "return document.querySelector('#hidden-token input:checked').value"
+    first = browser.execute_script(chosen)
+    press(browser, Keys.ARROW_RIGHT)
+    assert step(browser) == 6 and browser.execute_script(chosen) == str(int(first) + 1)
+    press(browser, Keys.PAGE_DOWN)
+    assert step(browser) == 7
+    press(browser, Keys.ESCAPE)
 
 
 # What the tab key reaches, in order; of radio buttons the one that is checked.
@@ -629,6 +742,17 @@ def test_dark_mode_has_dark_heads(browser: Any) -> None:
     browser.execute_cdp_cmd(emulate, {"features": []})
 
 
+def test_a_screen_that_is_tapped_is_not_pointed_at(browser: Any, page: Path) -> None:
+    for touches, verb in ((True, "Tap"), (False, "Point at")):
+        browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": touches})
+        browser.get("about:blank")
+        loaded(browser, page.as_uri())
+        assert texts(browser, "#overview .story")[0].startswith(f"{verb} a head ")
+        focus(browser, "#start-tour")
+        press(browser, Keys.ENTER, Keys.PAGE_DOWN, Keys.PAGE_DOWN)
+        assert f"its heads. {verb} one to see" in texts(browser, "#tour-said")[0]
+
+
 def test_the_text_box_is_ready_for_typing(browser: Any, page: Path) -> None:
     """On opening; a link to a room leads to the room instead."""
     at = "return [document.activeElement.id, document.activeElement.selectionStart]"
@@ -682,6 +806,136 @@ def test_the_address_keeps_the_text(browser: Any, page: Path) -> None:
     assert browser.current_url.endswith("#attention" + address[address.index("&text=") :])
     browser.get(f"{page.as_uri()}#text=The%20sun")
     wait("the text", lambda: texts(browser, "#drawn-tokens bdi") == ["<eos>", "The", "sun"], 0.1)
+
+
+def test_a_bookmark_restores_all(browser: Any, page: Path) -> None:
+    """Room, text, model, chosen head and token, and heads that are off; no entry is added."""
+    browser.get("about:blank")
+    loaded(browser, page.as_uri())
+    typed(browser, TEXT)
+    enter(browser, "attention")
+    entries = browser.execute_script("return history.length")
+    wait("the ranking", lambda: texts(browser, "#ranking bdi"), 0.1)  # it is drawn anew before
+    for number in (5, 9):  # of four in a block
+        browser.find_elements(By.CSS_SELECTOR, "#maps .head")[number].click()
+        browser.find_element(By.CSS_SELECTOR, "#switches .primary").click()
+    browser.find_elements(By.CSS_SELECTOR, "#lines .from button")[3].click()
+    assert browser.execute_script("return history.length") == entries
+    address = browser.current_url
+    off = [(1, 1), (2, 1)]
+    assert address.endswith("&model=causal-small&head=2.1&token=3&off=1.1,2.1")
+    shown = "#lines .to .told, #lines .from [aria-pressed=true], #moving .told, .large h3"
+    before = texts(browser, shown)
+    browser.get("about:blank")
+    loaded(browser, address)
+    wait("all of it", lambda: texts(browser, shown) == before, 0.1)
+    assert browser.execute_script("return document.getElementById('text').value") == TEXT
+    assert switched_off(browser) == ["head 1.1 (off)", "head 2.1 (off)"]
+    assert browser.current_url == address
+    best = expected("causal-small", TEXT)[0].argmax()
+    left = f"{100 * expected('causal-small', TEXT, off)[0][best]:.1f}%"
+    assert texts(browser, "#moving .told")[0].endswith(f"→ {left}")
+    enter(browser, "both")
+    wait("both models", lambda: texts(browser, "#hidden-token bdi"), 0.1)
+    browser.find_element(By.CSS_SELECTOR, "#hidden-token input[value='2']").click()
+    wait("the token", lambda: "&token=2" in browser.current_url, 0.1)
+    told = wait("the guess", lambda: texts(browser, "#both-said"), 0.1)
+    address = browser.current_url
+    browser.get("about:blank")
+    loaded(browser, address)
+    wait("the same guess", lambda: texts(browser, "#both-said") == told, 0.1)
+    enter(browser, "overview")
+    choose(browser, "masked-small")
+    typed(browser, prerender.MASKED)
+    wait("the masked model", lambda: "What could stand at <mask>" in texts(browser, "#asks"), 0.1)
+    address, tokens = browser.current_url, texts(browser, "#drawn-bars bdi")
+    assert "&model=masked-small" in address and "off=" not in address
+    browser.get("about:blank")
+    loaded(browser, address)
+    wait("its guesses", lambda: texts(browser, "#drawn-bars bdi") == tokens, 0.1)
+
+
+def switched_off(browser: Any) -> list[str]:
+    names = """return [...document.querySelectorAll("#maps .off")]
+      .map((each) => each.getAttribute("aria-label").split(":")[0]);"""
+    return browser.execute_script(names)
+
+
+def test_what_an_address_asks_for_and_the_page_lacks_is_ignored_and_named(
+    browser: Any, page: Path
+) -> None:
+    attack = "<img src=x onerror='window.hacked = 1'>"
+    text = f"text={urllib.parse.quote(attack)}"
+    heads = "off=9.9,1.1&head=7.0&token=99"
+    for address, ignored in (
+        (f"tokens&{text}&{heads}", ["off=9.9", "head=7.0", "token=99"]),
+        (f"<b>&{text}&v=2&off=1", ["v=2", "off=1", "%3Cb%3E"]),
+        (f"tokens&{text}&model=<b>&{heads}", ["model=<b>", "token=99"]),
+        (f"attention&{text}&off=1.1&{attack}", ["%3Cimg%20src=x%20onerror…"]),
+    ):
+        browser.get("about:blank")
+        heard = loaded(browser, f"{page.as_uri()}#{address}")
+        assert re.findall(r"'\u2068(.*?)\u2069'", texts(browser, "#status")[0]) == ignored
+        assert "In the address, this page ignores " in heard
+        assert not browser.find_elements(By.CSS_SELECTOR, "#status.wrong, img")
+        assert browser.execute_script("return window.hacked") is None
+        assert browser.execute_script("return document.getElementById('text').value") == attack
+    assert switched_off(browser) == ["head 1.1 (off)"]
+    assert "ignores" not in typed(browser, TEXT)
+
+
+@node_needed
+def test_the_address_is_shown_as_a_code_where_it_is_one(
+    browser: Any, page: Path, tmp_path: Path
+) -> None:
+    browser.get("about:blank")
+    loaded(browser, page.as_uri())
+    assert not browser.find_element(By.ID, "show-address").is_displayed()
+    shutil.copyfile(page, tmp_path / "page.html")
+    resized(browser, 1280, 720)
+    with served(tmp_path) as host:
+        address = f"{host}/page.html"
+        for fragment, shared in (
+            ("", ""),
+            ("#attention&text=The%20ship&model=causal-small&off=1.1", None),
+            ("#tokens&text=" + "%D0%9F" * 200, "#tokens"),
+        ):
+            browser.get("about:blank")
+            loaded(browser, address + fragment)
+            focus(browser, "#show-address")
+            press(browser, Keys.ENTER)
+            expects = address + (fragment if shared is None else shared)
+            panel = browser.find_element(By.CSS_SELECTOR, "dialog[open]")
+            assert expects in panel.get_attribute("textContent")
+            assert ("too long for a code" in panel.text) == (len(fragment) > 300)
+            assert "Only this computer can open 127.0.0.1" in panel.text
+            code = browser.find_element(By.CSS_SELECTOR, "dialog .code")
+            size, squares = library_code(expects)
+            assert code.get_dom_attribute("viewBox") == f"-4 -4 {size + 8} {size + 8}"
+            assert code.find_element(By.TAG_NAME, "path").get_dom_attribute("d") == squares
+            assert code.rect["width"] > 600 and browser.execute_script(INSIDE, code)
+            screenshot(browser, f"address{len(shared or 'code')}")
+            assert press(browser, Keys.ESCAPE).get_attribute("id") == "show-address"
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+INSIDE = """
+    const { top, bottom } = arguments[0].getBoundingClientRect();
+    return top >= 0 && bottom <= innerHeight;"""
+CODE = """
+    import { leanQr } from "./tlcourse/page/lean_qr.js";
+    const { size, get } = leanQr.generate(process.argv[1]);
+    console.log(size);
+    for (let at = 0; at < size * size; at++)
+      if (get(at % size, Math.floor(at / size))) console.log(at);"""
+
+
+def library_code(address: str) -> tuple[int, str]:
+    """How many squares wide the library's code of an address is, and the path of its dark ones."""
+    ran = node("--input-type=module", "-e", CODE, address)
+    assert ran.returncode == 0, ran.stderr
+    size, *dark = map(int, ran.stdout.split())
+    return size, "".join(f"M{at % size} {at // size}h1v1h-1z" for at in dark)
 
 
 def test_a_page_cut_short_says_so(browser: Any, page: Path) -> None:

@@ -20,6 +20,11 @@ export function make(tag, attributes = {}, ...inside) {
   return made;
 }
 
+/** Whether this screen is tapped, and nothing can be pointed at. */
+export function isTapped() {
+  return matchMedia("(pointer: coarse)").matches;
+}
+
 /** 0.3123 as "31.2%". */
 export function percent(share) {
   return `${(100 * share).toFixed(1)}%`;

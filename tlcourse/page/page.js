@@ -1,7 +1,7 @@
 // The page: its rooms, its controls, and how it begins.
 
 import { make } from "./dom.js";
-import { parsed } from "./fragment.js";
+import { parsed, restore } from "./fragment.js";
 import { attentionRoom } from "./room_attention.js";
 import { bothRoom } from "./room_both.js";
 import { classifyRoom } from "./room_classify.js";
@@ -10,6 +10,7 @@ import { predictionRoom } from "./room_prediction.js";
 import { streamRoom } from "./room_stream.js";
 import { tokensRoom } from "./room_tokens.js";
 import { wordsRoom } from "./room_words.js";
+import { share } from "./share.js";
 import { Page } from "./shared.js";
 import { tour } from "./tour.js";
 
@@ -56,12 +57,13 @@ function start() {
     section.replaceChildren(...sectionOf(room, made.lessons), inside);
     parts.rooms.append(section);
   }
-  const opened = parsed(location.hash);
   window.addEventListener("hashchange", () => {
-    const { room, text } = parsed(location.hash);
-    page.enter(room);
-    if (text !== null && !history.state?.own) page.type(text); // a link, not the way back
+    const asked = parsed(location.hash);
+    const link = asked.text !== null && !history.state?.own; // not the way back
+    if (link) restore(page, asked);
+    page.enter(asked.room);
     page.remember();
+    if (link) page.read();
     const phone = matchMedia(PHONE).matches;
     const entered = document.getElementById(page.room.id);
     entered.querySelector("h2").focus({ preventScroll: phone });
@@ -73,15 +75,16 @@ function start() {
     clearTimeout(waiting);
     waiting = setTimeout(() => page.typed(), PAUSE);
   });
-  if (opened.text !== null && opened.text !== parts.text.value) {
-    parts.text.value = opened.text;
-    parts.rooms.classList.add("waiting"); // what is drawn is the example
-  }
-  page.enter(opened.room);
+  const asked = parsed(location.hash);
+  restore(page, asked);
+  const example = parts.text.value === made.first.text && parts.model.value === made.models[0];
+  if (!example || page.off.length) parts.rooms.classList.add("waiting"); // that is what is drawn
+  page.enter(asked.room);
   if (!location.hash && !matchMedia(PHONE).matches) {
     parts.text.focus({ preventScroll: true }); // with a caret, it says that one may type
     parts.text.setSelectionRange(parts.text.value.length, parts.text.value.length);
   }
+  share(page, document.getElementById("show-address"));
   tour(page, document.getElementById("start-tour"));
   requestAnimationFrame(() => setTimeout(() => page.read(), 0)); // after the page has been drawn
 }

@@ -67,10 +67,10 @@ export function mergesIn(tokenizer, words) {
   return [...found.values()].sort((one, other) => one.rank - other.rank);
 }
 
-/** Each id's text; bytes that are no character by themselves as ‹E2-82›. */
+/** Each id's text; bytes that are no character, or one that cannot be seen, as ‹E2-82›. */
 export function textsOf(tokenizer, ids) {
   return tokenizer.tokens(ids).map((text, place) => {
-    if (!text.includes("\ufffd")) return text;
+    if (!/\ufffd|[^\P{Cc}\n\t]/u.test(text)) return text;
     const bytes = tokenizer.bytesOf(ids[place]);
     return `‹${bytes.map((byte) => byte.toString(16).toUpperCase().padStart(2, "0")).join("-")}›`;
   });

@@ -41,21 +41,24 @@ export const attentionRoom = {
     const { asks, bars, told, switches, ranks, ranking } = parts;
     part("div", { class: "panel" }, asks, bars, told, switches, ranks, ranking);
     part("div", { class: "large" }, parts.name, parts.looks);
-    const state = { layer: null, head: null, from: null, reading: null, shown: null };
+    const state = { layer: null, head: null, reading: null, shown: null };
+    const take = (layer, head) => {
+      Object.assign(state, { layer, head });
+      page.choose([layer, head]);
+      draw();
+    };
     const draw = () => {
-      drawHeadMaps(parts, state, page, (place) => {
-        Object.assign(state, place);
-        draw();
-      });
+      drawHeadMaps(parts, state, page, take);
       parts.name.textContent = habitWords(state);
-      drawLooks(parts.looks, state.shown, state, state.from, (from) => (state.from = from));
+      const chosen = page.tokens[attentionRoom.id];
+      const from = chosen < state.reading.ids.length ? chosen : askedFrom(state.reading);
+      drawLooks(parts.looks, state.shown, state, from, (place) => page.mark(place));
       drawSwitches(parts, state, page);
     };
     return (reading, shown) => {
-      if (state.reading !== reading) state.from = askedFrom(reading);
       Object.assign(state, { reading, shown });
-      if (page.head || state.layer === null) Object.assign(state, page.head ?? sharpest(reading));
-      page.choose(null);
+      if (page.head) [state.layer, state.head] = page.head;
+      else if (state.layer === null) Object.assign(state, sharpest(reading));
       state.layer = Math.min(state.layer, reading.layers - 1);
       state.head = Math.min(state.head, reading.heads - 1);
       draw();
@@ -86,7 +89,7 @@ function drawHeadMaps(parts, { layer, head, reading, shown }, page, choose) {
         class: off ? "head off" : "head",
         "aria-pressed": String(chosen),
         "aria-label": words.join(""),
-        click: () => choose(place),
+        click: () => choose(ofLayer, ofHead),
       },
       mapOf(shown, place),
       tone(shareOf(reading, ofLayer, ofHead)),

@@ -33,18 +33,22 @@ export const bothRoom = {
       columns.append(make("div", {}, heading, bars));
       return bars;
     });
-    const state = { place: null, text: null };
+    const state = { text: null };
+    const take = (place) => {
+      page.mark(place);
+      draw();
+    };
     const draw = async () => {
       const { text } = state;
       try {
         const opened = [await page.open(names[0]), await page.open(names[1])];
-        if (text === state.text) drawBoth(parts, opened, state, draw);
+        const asked = page.tokens[bothRoom.id];
+        if (text === state.text) drawBoth(parts, opened, { text, asked }, take);
       } catch (error) {
         parts.said.textContent = error.message;
       }
     };
     return ({ text, opened }) => {
-      if (text !== state.text) state.place = null;
       state.text = text;
       if (opened) draw();
     };
@@ -60,9 +64,9 @@ export function readHidden([causal, masked], ids, place) {
   return [readIds(causal, ids.slice(0, place)), readIds(masked, hidden)];
 }
 
-function drawBoth({ tokens, said, bars }, opened, state, draw) {
+function drawBoth({ tokens, said, bars }, opened, { text, asked }, take) {
   const [{ tokenizer }] = opened;
-  const ids = [EOS, ...tokenizer.encode(normalise(state.text))].slice(0, MOST);
+  const ids = [EOS, ...tokenizer.encode(normalise(text))].slice(0, MOST);
   const texts = textsOf(tokenizer, ids);
   const places = [...ids.keys()].filter((place) => ids[place] >= SPECIALS.length);
   if (!places.length) {
@@ -71,21 +75,17 @@ function drawBoth({ tokens, said, bars }, opened, state, draw) {
     bars.forEach((each) => each.replaceChildren());
     return;
   }
-  state.place ??= places[Math.floor(places.length / 2)];
-  const options = places.map((place) => ({
-    value: place,
-    inside: make("bdi", {}, nameOf({ ids, texts }, place)),
+  const place = places.includes(asked) ? asked : places[Math.floor(places.length / 2)];
+  const options = places.map((value) => ({
+    value,
+    inside: make("bdi", {}, nameOf({ ids, texts }, value)),
   }));
-  const take = (place) => {
-    state.place = place;
-    draw();
-  };
-  refill(tokens, choice("hidden", "Hidden token", options, state.place, take));
-  const id = ids[state.place];
-  const readings = readHidden(opened, ids, state.place);
+  refill(tokens, choice("hidden", "Hidden token", options, place, take));
+  const id = ids[place];
+  const readings = readHidden(opened, ids, place);
   const shares = readings.map(({ probabilities }) => percent(probabilities[id]));
   said.textContent =
-    `Hidden: '\u2068${visible(texts[state.place])}\u2069'. ` +
+    `Hidden: '\u2068${visible(texts[place])}\u2069'. ` +
     `The causal model gives it ${shares[0]}, the masked model ${shares[1]}.`;
   readings.forEach((each, at) => {
     bars[at].replaceChildren(...barRows(rowsOf(each, null, EACH)));

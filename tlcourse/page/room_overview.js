@@ -2,7 +2,7 @@
 
 import { blocksOf, effectLegend, effectOf, shareOf } from "./blocks.js";
 import { SPECIALS } from "./bpe.js";
-import { bar, barRows, make, refill } from "./dom.js";
+import { bar, barRows, isTapped, make, refill } from "./dom.js";
 import { fanIn, fanOut, mapOf, strip, tone } from "./flow.js";
 import { askedFrom, highest, rowsOf, sharpest, weightsFrom } from "./reading.js";
 import { askWords, effectWords, nameOf, putsWords, titleWords } from "./telling.js";
@@ -20,7 +20,7 @@ export const overviewRoom = {
   id: "overview",
   name: "The whole model",
   lesson: "00",
-  story: matchMedia("(pointer: coarse)").matches
+  story: isTapped()
     ? "Tap a head to see where it looks; tap any other part of the drawing for a closer look."
     : "Point at a head to see what it does; click any part of the drawing for a closer look.",
 
@@ -116,7 +116,7 @@ function drawHeads(parts, reading, page, look) {
         href: "#attention",
         class: page.isOff(layer, head) ? "head off" : "head",
         "aria-label": effect ? `${name}: ${effectWords(reading, effect)}` : name,
-        click: () => page.choose({ layer, head }),
+        click: () => page.choose([layer, head]),
         pointerenter: () => look({ layer, head }),
         focus: () => look({ layer, head }),
       },

@@ -126,7 +126,8 @@ function drawErased({ said, words, bars }, { reading, found }) {
   bars.replaceChildren();
   if (!found) return;
   said.textContent = foundWords(found);
-  const ranked = [...rows].sort((one, other) => other.change - one.change).slice(0, STRONGEST);
+  const strongest = [...rows].sort((one, other) => other.change - one.change).slice(0, STRONGEST);
+  const ranked = strongest.sort((one, other) => one.left - other.left); // as their bars show it
   const named = ranked.map((row) => ({
     text: `without ${nameOf(row)}` + (row.now === found.answer ? "" : ` → ${row.now}`),
     now: row.left,

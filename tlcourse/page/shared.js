@@ -1,7 +1,7 @@
 // What all rooms of the page share: one text, read by one model.
 
 import { breathe, make } from "./dom.js";
-import { keep } from "./fragment.js";
+import { dropMissing, ignoredWords, keep } from "./fragment.js";
 import { effectsOf } from "./heads.js";
 import { chooseKernel } from "./kernel.js";
 import { ablating } from "./model.js";
@@ -18,7 +18,9 @@ export class Page {
     this.opened = new Map(); // models by name, as promises
     this.classifiers = new Map();
     this.off = []; // heads, [layer, head]
-    this.head = null; // the one that was chosen in the drawing, {layer, head}
+    this.head = null; // the one that was chosen, [layer, head]
+    this.tokens = {}; // by room: the place of the token that was chosen there
+    this.ignored = []; // parts of the address that this page cannot show
     this.studies = new WeakMap(); // by reading: the promise of what its heads do
     this.replaced = null; // the text that a room replaced by one of its own
     this.kernel = null;
@@ -75,8 +77,10 @@ export class Page {
       this.reading = readText(opened, text.value);
       const same = !kept?.opened && kept?.text === text.value && name === this.made.models[0];
       if (same) this.reading.effects = kept.effects; // until they have been computed again
+      dropMissing(this);
       this.look();
-      this.say(summaryWords(this.reading, performance.now() - before));
+      const took = performance.now() - before;
+      this.say(summaryWords(this.reading, took), ignoredWords(this.ignored));
       this.parts.rooms.classList.remove("waiting");
       this.draw();
       document.documentElement.dataset.read = text.value;
@@ -87,8 +91,6 @@ export class Page {
   }
 
   look() {
-    const { layers, heads } = this.reading;
-    this.off = this.off.filter(([layer, head]) => layer < layers && head < heads);
     this.shown = this.off.length ? readWithout(this.reading, this.off) : this.reading;
   }
 
@@ -124,8 +126,9 @@ export class Page {
     });
   }
 
-  say(text) {
-    this.parts.status.textContent = [text, this.kernel?.note].filter((each) => each).join(" ");
+  say(...texts) {
+    const all = [...texts, this.kernel?.note];
+    this.parts.status.textContent = all.filter((each) => each).join(" ");
     this.parts.status.classList.remove("wrong");
   }
 
@@ -145,9 +148,16 @@ export class Page {
     return this.studies.get(reading);
   }
 
-  /** The head that Attention shows when it is entered, {layer, head}. */
+  /** The head that Attention shows, [layer, head]. */
   choose(head) {
     this.head = head;
+    this.remember();
+  }
+
+  /** The token that the room in front is about, by its place. */
+  mark(place) {
+    this.tokens[this.room.id] = place;
+    this.remember();
   }
 
   isOff(layer, head) {
@@ -170,6 +180,7 @@ export class Page {
 
   switchOff(heads) {
     this.off = heads;
+    this.remember();
     if (this.reading.opened) this.look();
     this.draw();
   }
@@ -181,13 +192,23 @@ export class Page {
   }
 
   typed() {
+    Object.assign(this, { tokens: {}, ignored: [] });
     this.remember();
     return this.read();
   }
 
-  /** Keeps the text in the address, so that a link or a bookmark leads back to it. */
+  /** Keeps what is shown in the address, so that a link or a bookmark leads back to it. */
   remember() {
-    keep(this.room.id, this.parts.text.value);
+    const { text, model } = this.parts;
+    const { id } = this.room;
+    keep({
+      room: id,
+      text: text.value,
+      model: model.value,
+      head: this.head,
+      token: this.tokens[id] ?? null,
+      off: this.off,
+    });
   }
 
   /** A room that is not about the examples brings a text of its own; the others get theirs back. */
@@ -224,7 +245,7 @@ export class Page {
     const { text, model } = this.parts;
     if (Object.values(examples).flat().includes(text.value)) [text.value] = examples[model.value];
     this.offer();
-    this.off = [];
+    Object.assign(this, { off: [], head: null });
     return this.typed();
   }
 }

@@ -1,6 +1,7 @@
 // A walk through the rooms: one thing to look at and a few words about it, step by step.
 
-import { make } from "./dom.js";
+import { obeyKeys } from "./clicker.js";
+import { isTapped, make } from "./dom.js";
 import { askedFrom, sharpest } from "./reading.js";
 
 /**
@@ -10,6 +11,7 @@ import { askedFrom, sharpest } from "./reading.js";
 export function stepsFor({ made }) {
   const { causal } = made.first;
   const example = made.first.text;
+  const pointAt = isTapped() ? "Tap" : "Point at";
   const steps = [
     {
       room: "overview",
@@ -29,8 +31,8 @@ export function stepsFor({ made }) {
       look: "#drawn-heads",
       say:
         "Then tokens look at each other; the parts of the model that do this are its heads. " +
-        "Point at one (or tap it) to see where the token in bold looks, and what would be left " +
-        "of the prediction without this head.",
+        `${pointAt} one to see where the token in bold looks, and what would be left of the ` +
+        "prediction without this head.",
     },
     {
       room: "overview",
@@ -56,6 +58,10 @@ export function stepsFor({ made }) {
     {
       room: "attention",
       look: "#maps",
+      act: (page) => {
+        page.choose(sharpestOf(page));
+        page.draw();
+      },
       say:
         "All heads at once. Each map has one row for each token, coloured where it looks. Many " +
         "heads look at the first token or at the one before. The framed head is the one that the " +
@@ -64,10 +70,13 @@ export function stepsFor({ made }) {
     {
       room: "attention",
       look: "#lines",
-      act: (page) => chooseToken(page.reading),
+      act: (page) => {
+        page.mark(askedFrom(page.reading));
+        page.draw();
+      },
       say:
         "The framed head up close. At the left is the token that looks, here the last one; the " +
-        "wider a line, the harder it looks. Point at other tokens, too.",
+        `wider a line, the harder it looks. ${pointAt} other tokens, too.`,
     },
     {
       room: "attention",
@@ -78,7 +87,7 @@ export function stepsFor({ made }) {
     {
       room: "attention",
       look: "#moving",
-      act: (page) => page.switchOff([[sharpest(page.reading).layer, sharpest(page.reading).head]]),
+      act: (page) => page.switchOff([sharpestOf(page)]),
       say: "It is off now. The pale bars show what was before, the solid ones what is left.",
     },
     {
@@ -112,10 +121,10 @@ export function stepsFor({ made }) {
     },
     {
       room: "both",
-      look: "#hidden-token",
+      look: "#both .inside",
       say:
-        "Another model reads what comes before and what comes after. The framed token is hidden " +
-        "from both: which guesses better? Choose another one.",
+        "Another model reads what comes before and what comes after. One token is hidden from " +
+        "both: which guesses better? Choose another one.",
     },
     {
       room: "words",
@@ -152,10 +161,10 @@ export function stepsFor({ made }) {
   return steps.filter((step) => (there[step.room] ?? true) && (causal || !step.causal));
 }
 
-/** Chooses the token whose looks the first room shows, among those at the left. */
-function chooseToken(reading) {
-  const place = askedFrom(reading);
-  document.querySelectorAll("#lines .from button")[place]?.click();
+/** The head that the first room shows, as [layer, head]. */
+function sharpestOf({ reading }) {
+  const { layer, head } = sharpest(reading);
+  return [layer, head];
 }
 
 /** Puts a slider at a share of its way, as if it had been moved. */
@@ -172,7 +181,8 @@ export function tour(page, button) {
   const said = make("p", { id: "tour-said", "aria-live": "polite" });
   const press = (name, click, kind = null) =>
     make("button", { type: "button", class: kind, click }, name);
-  const back = press("Back", () => go(place - 1));
+  const backward = () => place > 0 && go(place - 1);
+  const back = press("Back", backward);
   const onward = () => (place + 1 < steps.length ? go(place + 1) : end());
   const next = press("Next", onward, "primary");
   const stop = press("End the tour", () => end());
@@ -180,15 +190,20 @@ export function tour(page, button) {
   panel.append(said, make("div", { class: "pills" }, back, next, stop));
   document.body.append(panel);
   let place = 0;
+  const grown = new ResizeObserver(([{ target }]) => target.scrollIntoView({ block: "nearest" }));
   const point = (element) => {
     document.querySelector(".pointed")?.classList.remove("pointed");
-    element?.classList.add("pointed");
-    element?.scrollIntoView({ block: "center" });
+    grown.disconnect();
+    if (!element) return;
+    element.classList.add("pointed");
+    element.scrollIntoView({ block: "center" });
+    grown.observe(element); // what it shows may come later
   };
   const go = async (to) => {
     place = to;
     const { room, look, text, act, say } = steps[place];
     page.enter(room);
+    page.remember();
     said.textContent = `${place + 1} of ${steps.length}. ${say}`;
     if (place === 0 && document.activeElement === back) next.focus(); // a disabled one loses it
     back.disabled = place === 0;
@@ -206,7 +221,7 @@ export function tour(page, button) {
     point(null);
     button.focus();
   };
-  panel.addEventListener("keydown", ({ key }) => key === "Escape" && end());
+  obeyKeys(panel, next, { onward, backward, end });
   button.textContent = `Tour: ${steps.length} steps`;
   button.addEventListener("click", () => {
     panel.hidden = false;

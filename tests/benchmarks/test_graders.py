@@ -4,7 +4,6 @@ import nbformat
 import pytest
 
 from benchmarks.speed import graders
-from tlcourse import files, results
 from tlcourse.exercises import task
 from tlcourse.exercises.session import solution_text
 from tlcourse.grading import grade, submissions
@@ -54,9 +53,3 @@ def test_without_the_libraries_it_says_where_to_read_how_to_install_them(monkeyp
     monkeypatch.setattr(graders, "find_spec", lambda name: None)
     with pytest.raises(ModuleNotFoundError, match="no nbgrader; install both"):
         graders.measure()
-
-
-def test_the_page_on_marking_has_the_stored_table() -> None:
-    stored = results.stored("graders")
-    page = (files.root() / "docs/teaching/marking.md").read_text(encoding="utf-8")
-    assert graders.section(stored) in page

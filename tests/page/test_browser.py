@@ -465,7 +465,8 @@ PLACES = """
       const { left, top, right, bottom } = document.querySelector(selector).getBoundingClientRect();
       return { left, top, right, bottom };
     });
-    return [pointed, panel, innerWidth, innerHeight, document.querySelector("#tour-said").textContent];"""
+    const said = document.querySelector("#tour-said").textContent;
+    return [pointed, panel, innerWidth, innerHeight, said];"""
 
 
 def resized(browser: Any, width: int, height: int) -> None:

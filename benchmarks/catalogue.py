@@ -21,7 +21,7 @@ STUDIES = {  # by module of `studies`, the names of what it measures
     "stages": ("last_leg", "masked_leg"),
     "interruptions": ("interruptions",),
 }
-MODULES = {name: f"speed.{name}" for name in (*SPEED, "page", "looking")}
+MODULES = {name: f"speed.{name}" for name in (*SPEED, "page", "looking", "graders")}
 MODULES |= {name: f"studies.{module}" for module, names in STUDIES.items() for name in names}
 
 

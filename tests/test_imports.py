@@ -19,7 +19,8 @@ FLOORS = {
         (
             "environment sizes device files ranges recipes results signals views wording",
             "bpe transformer",
-            "corpora batching objectives metrics checkpoints huggingface released memory",
+            "corpora batching objectives metrics spans generation checkpoints huggingface released "
+            "memory",
             "training",
             "pretraining evaluation adaptation probing looking",
             "exercises lessons grading page site cli __main__",

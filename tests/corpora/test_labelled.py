@@ -57,9 +57,49 @@ def test_scores_are_numbers_and_what_names_the_sources_is_not_read(tmp_path: Pat
     ]
 
 
+def test_tokens_of_wikiann_have_their_language_before_them(tmp_path: Path) -> None:
+    text = "en:Ann\tB-PER\nen:en:x\tO\n\nen:Lund\tB-LOC\n"
+    assert rows_of("wikiann", tmp_path / "en.dev", text) == [
+        {"tokens": ["Ann", "en:x"], "tags": ["B-PER", "O"]},
+        {"tokens": ["Lund"], "tags": ["B-LOC"]},
+    ]
+
+
+def test_questions_keep_the_place_of_their_first_answer(tmp_path: Path) -> None:
+    answers = [{"text": "ran", "answer_start": 4}, {"text": "Ann", "answer_start": 0}]
+    asked = {"id": "a", "question": "What?", "answers": answers}
+    content = {"data": [{"paragraphs": [{"context": "Ann ran.", "qas": [asked]}]}]}
+    assert rows_of("xquad", tmp_path / "xquad.en.json", json.dumps(content)) == [
+        {"question": "What?", "paragraph": "Ann ran.", "answer": "ran", "start": 4}
+    ]
+
+
+def test_choices_are_numbered_from_one(tmp_path: Path) -> None:
+    text = (
+        '<?xml version="1.0"?><!DOCTYPE copa-corpus SYSTEM "copa.dtd"><copa-corpus><item id="1" '
+        'asks-for="effect" most-plausible-alternative="2"><p>It\n rained.</p><a1>A &amp; b</a1>'
+        "<a2>C</a2></item></copa-corpus>"
+    )
+    assert rows_of("copa", tmp_path / "copa-dev.xml", text) == [
+        {
+            "premise": "It rained.",
+            "asks_for": "effect",
+            "choice1": "A & b",
+            "choice2": "C",
+            "label": "2",
+        }
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "file", "text", "message"),
     [
+        ("wikiann", "en.dev", "Ann\tB-PER\n", "line 1: expected 'en:' and a token, a tab"),
+        ("wikiann", "en.dev", "en:Ann\tI-PER\n", "at its end: expected a tag for every token"),
+        ("xquad", "xquad.en.json", '{"data": [{}]}', "expected JSON in SQuAD's form, got KeyError"),
+        ("xquad", "xquad.en.json", "[", "expected JSON in SQuAD's form, got JSONDecodeError"),
+        ("copa", "copa-test.xml", "<copa-corpus><item>", "expected XML, got"),
+        ("copa", "copa-test.xml", "<c><item/></c>", "item 1: expected a premise, cause or effect"),
         ("mrpc", "msr_paraphrase_test.txt", "#1 String\t#2 String\na\tb\n", "line 2: .*Quality"),
         ("stsb", "sts-dev.csv", "a\tb\t2016\t1\t5.1\tone\ttwo\n", "line 1: .*score from 0 to 5"),
         ("stsb", "sts-dev.csv", "a\tb\t2016\t1\t4\tone\n", "line 1: expected sentence1"),

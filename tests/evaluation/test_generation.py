@@ -1,3 +1,4 @@
+import itertools
 from collections import Counter
 
 import pytest
@@ -5,7 +6,7 @@ import torch
 
 from tlcourse.batching import generator_for
 from tlcourse.bpe import EOS, MASK, SPECIALS
-from tlcourse.evaluation import fill_masks, generate
+from tlcourse.evaluation import beam_search, fill_masks, generate
 from tlcourse.transformer import Config, Transformer
 
 
@@ -104,3 +105,102 @@ def test_errors():
         fill_masks(causal, [MASK])
     with pytest.raises(ValueError, match="at least one <mask>"):
         fill_masks(masked, [len(SPECIALS)])
+
+
+def little(max_length=12, vocabulary=11) -> Transformer:
+    torch.manual_seed(0)
+    model = Transformer(Config(vocabulary, 16, 2, 2, 32, max_length), "explicit").eval()
+    for parameter in model.parameters():
+        parameter.data.add_(0.3 * torch.randn_like(parameter))
+    return model
+
+
+def test_what_is_kept_changes_nothing_even_beyond_the_longest_text():
+    model = little()
+
+    class Forgets(torch.nn.Module):  # is no Transformer, so it reads everything again
+        def __init__(self):
+            super().__init__()
+            self.model, self.config = model, model.config
+
+        def forward(self, tokens):
+            return self.model(tokens)
+
+    for temperature in (0, 1.0):
+        kept, again = (
+            generate(m, [6, 9], 30, generator=generator_for(3), temperature=temperature, stop=())
+            for m in (model, Forgets())
+        )
+        assert kept == again and len(kept) == 30
+
+
+@pytest.mark.parametrize("top_p", [0.05, 0.4, 0.75, 1.0])
+def test_top_p_is_that_of_transformers(top_p):
+    from transformers.generation.logits_process import TopPLogitsWarper
+
+    logits = torch.tensor(logits_of(id7=0.4, id8=0.3, id9=0.2, id10=0.1))
+    kept = TopPLogitsWarper(top_p=top_p)(None, logits[None])[0].isfinite() if top_p < 1 else None
+    model = Fixed(logits)
+    drawn = generate(
+        model, [6], 500, generator=generator_for(4), temperature=1.0, top_p=top_p, top_k=4
+    )
+    expected = {7, 8, 9, 10} if kept is None else set(kept.nonzero().flatten().tolist())
+    assert set(drawn) == expected & {7, 8, 9, 10}
+
+
+def test_the_penalty_on_repetitions_is_that_of_transformers():
+    from transformers.generation.logits_process import RepetitionPenaltyLogitsProcessor
+
+    torch.manual_seed(1)
+    logits = torch.randn(12)
+    for penalty in (1.2, 3.0):
+        process = RepetitionPenaltyLogitsProcessor(penalty=penalty)
+        tokens = [6]
+        for _ in range(8):
+            scores = process(torch.tensor([tokens]), logits[None].clone())[0]
+            scores[[i for i in range(len(SPECIALS)) if i != EOS]] = -torch.inf
+            tokens.append(int(scores.argmax()))
+        found = generate(Fixed(logits), [6], 8, temperature=0, repetition_penalty=penalty, stop=())
+        assert found == tokens[1:]
+
+
+def test_other_ids_can_end_a_text_or_be_left_out():
+    model = Fixed(logits_of(id1=0.6, id7=0.4))
+    assert generate(model, [6], 5, temperature=0, never=()) == [1] * 5
+    assert generate(model, [6], 5, temperature=0, never=(1,), stop=(7,)) == [7]
+
+
+def test_enough_beams_find_the_best_of_all_continuations():
+    model, start, steps = little(vocabulary=9), [6], 3
+    ids = [EOS, 6, 7, 8]
+    for length_penalty in (0.0, 1.0, 2.0):
+
+        def value(more, alpha=length_penalty):
+            with torch.no_grad():
+                logits = model(torch.tensor([[*start, *more]]))[0]
+            logits[:, [i for i in range(len(SPECIALS)) if i != EOS]] = -torch.inf
+            shares = logits.log_softmax(-1)
+            return sum(shares[i, new].item() for i, new in enumerate(more)) / len(more) ** alpha
+
+        whole = [
+            list(more)
+            for length in range(1, steps + 1)
+            for more in itertools.product(ids, repeat=length)
+            if EOS not in more[:-1] and (length == steps or more[-1] == EOS)
+        ]
+        found = beam_search(model, start, steps, beams=100, length_penalty=length_penalty)
+        assert found == max(whole, key=value)
+
+
+def test_one_beam_is_the_likeliest_id_each_time():
+    model = little(vocabulary=30)
+    greedy = generate(model, [6, 9], 15, temperature=0)
+    assert beam_search(model, [6, 9], 15, beams=1)[: len(greedy)] == greedy
+
+
+@pytest.mark.parametrize("options", [{"top_p": 0}, {"repetition_penalty": 0}])
+def test_numbers_that_make_no_sense_are_named(options):
+    with pytest.raises(ValueError, match="positive top_p and repetition_penalty"):
+        generate(little(), [6], 1, **options)
+    with pytest.raises(ValueError, match="at least one beam"):
+        beam_search(little(), [6], 1, beams=0)

@@ -13,7 +13,7 @@ from tlcourse.cli import main
 from tlcourse.exercises import answers, task, variants
 from tlcourse.exercises.checking import check
 from tlcourse.exercises.session import solution_text
-from tlcourse.grading import grade, submissions
+from tlcourse.grading import Result, grade, submissions, write_report
 from tlcourse.grading.checking import hidden
 from tlcourse.grading.submitted import of_notebook, tidied
 from tlcourse.lessons import finding, solved
@@ -236,6 +236,20 @@ def test_the_command_writes_a_table_and_a_page(tmp_path, capsys) -> None:
     assert page.find("b") is None and "<b>eve" in page.get_text()
     assert "default-src 'none'" in page.find("meta", {"http-equiv": True})["content"]
     assert "2 of 3 passed" in page.get_text() and "scale" in page.get_text()
+
+
+def test_the_page_counts_a_mistake_once_whatever_came_of_it(tmp_path) -> None:
+    for student in ("ann", "bob", "eve"):
+        notebook(tmp_path, student, UNSCALED, HAND_IN)
+    said = "Stage 2 of 5: the scale.\nCheck: a\nYours: {}\nExpected: 1\nWhy: Divide & scale."
+    graded = [
+        (each, [Result(ID, stage=2, stages=5, said=said.format(number))])
+        for number, each in enumerate(submissions(tmp_path, "02"))
+    ]
+    page = write_report(tmp_path / "marks.csv", graded, "02").read_text("utf-8")
+    rows = BeautifulSoup(page, features="html.parser").select("li")
+    assert [row.find(string=True) for row in rows] == ["3 × Divide & scale."]
+    assert "Yours: 0" in rows[0].pre.get_text() and "Why" not in rows[0].pre.get_text()
 
 
 def test_a_variant_refuses_what_was_learnt_by_heart(tmp_path, capsys) -> None:

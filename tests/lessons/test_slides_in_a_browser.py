@@ -81,10 +81,11 @@ def test_clickers_and_arrows_turn_the_slides(browser: Any, tmp_path: Path) -> No
         assert number(browser) == expected
 
 
-def test_what_we_see_appears_on_the_next_key(browser: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["answer", "solution"])
+def test_answers_appear_on_the_next_key(browser: Any, tmp_path: Path, kind: str) -> None:
     opened(browser, tmp_path, "02")
-    answer = "deck.getSlides().findIndex((slide) => slide.classList.contains('answer'))"
-    browser.execute_script(f"deck.slide({answer}, 0, -1)")
+    first = f"deck.getSlides().findIndex((slide) => slide.classList.contains('{kind}'))"
+    browser.execute_script(f"deck.slide({first}, 0, -1)")
     seen = browser.find_element("css selector", "section.present .fragment")
     assert seen.value_of_css_property("visibility") == "hidden"
     ActionChains(browser).send_keys(Keys.PAGE_DOWN).perform()

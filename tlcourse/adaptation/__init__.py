@@ -18,7 +18,8 @@ name; a choice of your own is a frozen dataclass with `__call__`.
 
 from tlcourse.adaptation import baselines, leaderboard
 from tlcourse.adaptation.adapting import adapt, classification_loss, prepare
-from tlcourse.adaptation.classifier import POOLINGS, Classifier, misclassified
+from tlcourse.adaptation.chooser import Chooser
+from tlcourse.adaptation.classifier import Classifier, misclassified
 from tlcourse.adaptation.edits import (
     AdapterLayer,
     Adapters,
@@ -32,6 +33,7 @@ from tlcourse.adaptation.edits import (
 )
 from tlcourse.adaptation.examples import Batches, by_length, encode
 from tlcourse.adaptation.extra_losses import EWC, L2SP, LanguageModelling, causal_nats, fisher
+from tlcourse.adaptation.generator import Generator
 from tlcourse.adaptation.groups import (
     HEAD_FACTOR,
     AddedOnly,
@@ -45,6 +47,7 @@ from tlcourse.adaptation.groups import (
 )
 from tlcourse.adaptation.knobs import Record, Tensors
 from tlcourse.adaptation.more_signal import pretrain_on_texts, self_train
+from tlcourse.adaptation.pooled import POOLINGS
 from tlcourse.adaptation.presets import preset
 from tlcourse.adaptation.report import Report
 from tlcourse.adaptation.schedules import (
@@ -56,6 +59,10 @@ from tlcourse.adaptation.schedules import (
     Triangular,
 )
 from tlcourse.adaptation.schemes import FULL, SCHEMES, Scheme
+from tlcourse.adaptation.similarity import Similarity
+from tlcourse.adaptation.span_reader import SpanReader, best_span
+from tlcourse.adaptation.tagger import Tagger
+from tlcourse.adaptation.task_model import TaskModel
 from tlcourse.adaptation.windows import WINDOWS
 from tlcourse.recipes import Recipe
 
@@ -73,8 +80,10 @@ __all__ = [
     "Batches",
     "ByLayer",
     "ChainThaw",
+    "Chooser",
     "Classifier",
     "Everything",
+    "Generator",
     "GradualUnfreezing",
     "Group",
     "HeadOnly",
@@ -91,13 +100,18 @@ __all__ = [
     "Report",
     "Scheme",
     "SequentialUnfreezing",
+    "Similarity",
     "SlantedTriangular",
+    "SpanReader",
+    "Tagger",
+    "TaskModel",
     "Tensors",
     "TopLayers",
     "Triangular",
     "Unchanged",
     "adapt",
     "baselines",
+    "best_span",
     "by_length",
     "causal_nats",
     "classification_loss",

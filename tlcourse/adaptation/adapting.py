@@ -8,21 +8,22 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from tlcourse import device
 from tlcourse.adaptation.classifier import Classifier
 from tlcourse.adaptation.edits import Unchanged
-from tlcourse.adaptation.examples import Batches, Text
+from tlcourse.adaptation.examples import Batches
 from tlcourse.adaptation.extra_losses import Term
 from tlcourse.adaptation.groups import Groups
 from tlcourse.adaptation.knobs import short
+from tlcourse.adaptation.pooled import Pooled
 from tlcourse.adaptation.report import Report
 from tlcourse.adaptation.schemes import FULL, Scheme
+from tlcourse.adaptation.task_model import TaskModel
 from tlcourse.device import Compute
 from tlcourse.recipes import Recipe
 from tlcourse.wording import nearest
@@ -30,13 +31,14 @@ from tlcourse.wording import nearest
 if TYPE_CHECKING:
     from tlcourse.training import Trainer
 
+Model = TypeVar("Model", bound=TaskModel)
 PATIENCE = 20  # steps whose mean loss is compared with `Recipe.stop_below`
 
 
 def adapt(
-    classifier: Classifier,
-    texts: Sequence[Text],
-    labels: Sequence[str] | Tensor,
+    start: Model,
+    texts: Sequence[Any],
+    labels: Sequence[Any] | Tensor,
     *,
     scheme: Scheme = FULL,
     recipe: Recipe = Recipe(),
@@ -44,56 +46,59 @@ def adapt(
     compute: Compute | None = None,
     on_step: Iterable[Callable[[dict], None]] = (),
     handlers: Iterable[Callable[["Trainer"], object]] = (),
-) -> Classifier:
-    """Returns a copy of the classifier, adapted to texts and label names, with its `report`.
+) -> Model:
+    """Returns a copy of the model `start`, adapted to texts and labels, with its `report`.
 
-    The classifier itself is left unchanged. The same call gives the same weights: it seeds
-    PyTorch's global generator. A text may be a pair of texts. `labels` may also be (texts, labels)
-    probabilities, such as those of another model. The optimizer is AdamW, the batches hold texts of
-    about equal lengths. A classifier that was adapted before is adapted further and keeps its edit.
-    Parameters that the scheme freezes require a gradient again afterwards; those that were frozen
-    before stay frozen. If no parameter of the body is trained and nothing is added to the loss, the
-    features of the texts are computed once.
+    `start` itself is left unchanged. The same call gives the same weights: it seeds PyTorch's
+    global generator. What texts and labels are depends on the model, see its `examples`; those of a
+    `Classifier` are texts or pairs, and label names or (texts, labels) probabilities, such as those
+    of another model. The optimizer is AdamW, the batches hold texts of about equal lengths. A model
+    that was adapted before is adapted further and keeps its edit. Parameters that the scheme
+    freezes require a gradient again afterwards; those that were frozen before stay frozen. If no
+    parameter of the body is trained and nothing is added to the loss, a model that reads one vector
+    of a text computes these once.
 
-    `on_step` and `handlers`: see `training.train`. A handler finds the classifier in `engine.model`
-    and, after predicting with it, calls `engine.model.train()`.
+    `on_step` and `handlers`: see `training.train`. A handler finds the model in `engine.model` and,
+    after predicting with it, calls `engine.model.train()`.
 
-    Raises ValueError if texts and labels are no lists or differ in number, if a label is not one of
-    the classifier's, if the scheme has another edit than that of the classifier, or if its groups
-    overlap, are empty, name unknown parameters or leave out those that the edit adds.
+    Raises ValueError if texts and labels are no lists, differ in number or do not fit the model, if
+    the scheme has another edit than that of `start`, or if its groups overlap, are empty, name
+    unknown parameters or leave out those that the edit adds.
     """
     from tlcourse.training import train
 
     _check(scheme, recipe)
     compute = compute or device.choose()
-    classifier = classifier.copy()
-    examples = Batches(classifier, texts, labels, batch_size=recipe.batch_size, seed=seed)
+    model = start.copy()
+    examples = Batches(model, texts, labels, batch_size=recipe.batch_size, seed=seed)
     steps = recipe.steps(len(examples.sequences))
     torch.manual_seed(seed)
-    classifier.to(compute.device).body.set_attention(compute.attention)
-    gradients = [(p, p.requires_grad) for p in classifier.parameters()]
+    model.to(compute.device).body.set_attention(compute.attention)
+    gradients = [(p, p.requires_grad) for p in model.parameters()]
     groups, optimizer, difference = prepare(
-        classifier, examples.some(compute), scheme=scheme, recipe=recipe
+        model, examples.some(compute), scheme=scheme, recipe=recipe
     )
     factors = scheme.schedule(steps, list(groups))
-    term = scheme.extra_loss(classifier) if scheme.extra_loss else None
-    parameters = dict(classifier.named_parameters())
+    term = scheme.extra_loss(model) if scheme.extra_loss else None
+    parameters = dict(model.named_parameters())
     before = {name: parameter.detach().clone() for name, parameter in parameters.items()}
     declared = tuple(name for group in groups.values() for name in group.names)
     began = time.perf_counter()
-    if term is None and not any(name.startswith("body.") for name in declared):
-        examples.read_once(classifier, compute)
+    frozen = not any(name.startswith("body.") for name in declared)
+    if term is None and frozen and isinstance(model, Pooled):
+        examples.read_once(model, compute)
     loss = partial(classification_loss, term=term)
     history = train(
-        classifier, loss, examples.batch, steps=steps, optimizers=[optimizer], schedule=factors,
+        model, loss, examples.batch, steps=steps, optimizers=[optimizer], schedule=factors,
         compute=compute, seed=seed, on_step=on_step,
         handlers=[partial(_stop_early, recipe), *handlers],
     )  # fmt: skip
     seconds = time.perf_counter() - began
     for parameter, required in gradients:
         parameter.requires_grad_(required)
-    classifier.pairs = any(not isinstance(text, str) for text in texts)
-    classifier.report = Report(
+    if isinstance(model, Classifier):
+        model.pairs = any(not isinstance(text, str) for text in texts)
+    model.report = Report(
         history,
         difference,
         declared,
@@ -101,9 +106,9 @@ def adapt(
         sum(parameters[name].numel() for name in declared),
         sum(parameter.numel() for parameter in parameters.values()),
         seconds,
-        sum(len(ids) > classifier.body.config.max_length for ids in examples.sequences),
+        sum(len(ids) > model.body.config.max_length for ids in examples.sequences),
     )
-    return classifier
+    return model
 
 
 def _check(scheme: Scheme, recipe: Recipe) -> None:
@@ -131,7 +136,7 @@ def _stop_early(recipe: Recipe, engine: "Trainer") -> None:
 
 
 def prepare(
-    classifier: Classifier,
+    classifier: TaskModel,
     some: tuple[Tensor, Tensor],
     *,
     scheme: Scheme = FULL,
@@ -161,24 +166,22 @@ def prepare(
 
 
 @torch.no_grad()
-def _logits(classifier: Classifier, some: tuple) -> Tensor:
+def _logits(classifier: TaskModel, some: tuple) -> Tensor:
     return classifier.eval()(*some)
 
 
 def classification_loss(
-    model: Classifier, batch: tuple[Tensor, ...], term: Term | None = None
+    model: TaskModel, batch: tuple[Tensor, ...], term: Term | None = None
 ) -> tuple[Tensor, int]:
-    """Returns the sum of nats over a batch, plus `term` per text, and the number of texts.
+    """Returns the sum of the model's loss over a batch, plus `term` per target, and their number.
 
-    A batch is (tokens, mask, labels) or (features, labels).
+    A batch is (tokens, mask, targets) or (features, targets).
     """
-    *inputs, labels = batch
-    logits = model(*inputs) if len(inputs) == 2 else model.classify(*inputs)
-    nats = F.cross_entropy(logits, labels, reduction="sum")
-    return (nats if term is None else nats + len(labels) * term(model, batch)), len(labels)
+    nats, count = model.batch_loss(batch)
+    return (nats if term is None else nats + count * term(model, batch)), count
 
 
-def _optimizer(classifier: Classifier, groups: Groups, recipe: Recipe) -> torch.optim.Optimizer:
+def _optimizer(classifier: TaskModel, groups: Groups, recipe: Recipe) -> torch.optim.Optimizer:
     """Returns AdamW over the groups, and freezes the other parameters; raises, see `adapt`."""
     parameters = dict(classifier.named_parameters())
     names = [name for group in groups.values() for name in group.names]

@@ -5,6 +5,7 @@ Anything that is not a text or a label is refused here, with its row, before the
 
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -146,24 +147,27 @@ def _probabilities(rows: Tensor, names: Sequence[str]) -> Tensor:
 
 
 def by_length(
-    sequences: Sequence[Sequence[int]],
+    sequences: Sequence[Sequence[Any]],
     read: Callable[[Tensor, Tensor], Tensor],
     *,
     pad_id: int = 0,
+    stack: Callable[[Any], tuple[Tensor, Tensor]] | None = None,
     compute: Compute | None = None,
     batch_size: int = 64,
 ) -> Tensor:
     """Returns what `read(tokens, mask)` returns, (sequences, ...), in the order of `sequences`.
 
     `read` gets batches of similar lengths, (batch, length) each, so that there is little padding.
+    `stack` makes a batch of sequences; by default, they are padded with `pad_id`.
     """
+    stack = stack or partial(pad, pad_id=pad_id)
     compute = compute or device.choose()
     order = sorted(range(len(sequences)), key=lambda row: len(sequences[row]))
     parts = []
     for start in range(0, len(order), batch_size):
         rows = [sequences[row] for row in order[start : start + batch_size]]
         with compute.autocast():
-            parts.append(read(*(part.to(compute.device) for part in pad(rows, pad_id))).float())
+            parts.append(read(*(part.to(compute.device) for part in stack(rows))).float())
     result = torch.cat(parts)
     return result[torch.tensor(order).argsort()]
 
@@ -171,25 +175,19 @@ def by_length(
 class Batches:
     """Texts and labels as batches of about equal lengths; batch k depends on the seed and k alone.
 
-    Raises ValueError, see `encode` and `targets`; also if texts and labels differ in number.
+    Raises ValueError if texts and labels differ in number, or do not fit the model.
     """
 
     def __init__(
-        self,
-        classifier: Any,
-        texts: Iterable[Text],
-        labels: Iterable[str] | Tensor,
-        *,
-        batch_size: int = 32,
-        seed: int = 0,
+        self, model: Any, texts: Iterable[Any], labels: Any, *, batch_size: int = 32, seed: int = 0
     ):
-        self.sequences, self.pad = classifier.encode(texts), classifier.pad
-        self.targets = targets(labels, classifier.labels)
+        self.sequences, self.targets = model.examples(texts, labels)
         if len(self.sequences) != len(self.targets) or not self.sequences:
             raise ValueError(
                 "expected at least one text and as many labels as texts, got "
                 f"{len(self.targets)} and {len(self.sequences)}"
             )
+        self.stack = model.stack
         self.batch_size, self.seed = batch_size, seed
         self.features: Tensor | None = None
         self.per_epoch = -(-len(self.sequences) // batch_size)
@@ -198,7 +196,7 @@ class Batches:
 
     def some(self, compute: Compute) -> tuple[Tensor, Tensor]:
         """Returns tokens and mask of the first texts, at most 32."""
-        tokens, mask = pad(self.sequences[:32], self.pad)
+        tokens, mask = self.stack(self.sequences[:32])
         return tokens.to(compute.device), mask.to(compute.device)
 
     def batch(self, step: int) -> tuple[Tensor, ...]:
@@ -211,10 +209,10 @@ class Batches:
         rows = self._order[place]
         if self.features is not None:
             return self.features[rows], self.targets[rows]
-        return *pad([self.sequences[row] for row in rows], self.pad), self.targets[rows]
+        return *self.stack([self.sequences[row] for row in rows]), self.targets[rows]
 
     @torch.no_grad()
     def read_once(self, classifier: Any, compute: Compute) -> None:
         """Computes the features of all texts once, for a body that is not trained."""
         read = classifier.eval().features
-        self.features = by_length(self.sequences, read, pad_id=self.pad, compute=compute).cpu()
+        self.features = by_length(self.sequences, read, stack=self.stack, compute=compute).cpu()

@@ -25,6 +25,14 @@ from tlcourse.transformer import Config
 
 LARGEST = 30_000_000  # bytes of float32 weights; more are kept in half precision
 RECORD, WEIGHTS = "classifier.json", "model.safetensors"
+KINDS = {  # what a model for each task is, and its class
+    "labels": ("A text classifier", "Classifier"),
+    "tags": ("A tagger, which gives each word of a sentence a tag", "Tagger"),
+    "spans": ("A reader, which marks the answer to a question in a paragraph", "SpanReader"),
+    "pairs": ("A model that says how similar two texts are", "Similarity"),
+    "text": ("A model that continues a prompt with a reply", "Generator"),
+    "choice": ("A model that chooses one of several candidates for a text", "Chooser"),
+}
 
 
 class Parts(NamedTuple):
@@ -80,23 +88,23 @@ def versions() -> dict[str, str]:
     return {"tlcourse": __version__, "torch": torch.__version__, "python": python}
 
 
-def read(folder: str | Path, knobs: Iterable[type] = ()) -> Parts:
+def read(folder: str | Path, knobs: Iterable[type] = (), *, task: str = "labels") -> Parts:
     """Returns the content of a folder without its weights; the scheme is rebuilt from values.
 
     `knobs` are the classes in the scheme that are not the course's. The edit's is needed; for each
     of the other three knobs a `Record` is returned if its class is not given. Raises
-    FileNotFoundError for a folder without a classifier, ValueError if a file does not fit.
+    FileNotFoundError for a folder without a model, ValueError if a file does not fit, or if the
+    model is for another task.
     """
-    folder = Path(folder)
-    if not (folder / RECORD).is_file():
-        raise FileNotFoundError(
-            f"expected a folder that `tlcourse adapt` wrote, got {str(folder)!r}, "
-            f"which has no {RECORD}"
-        )
+    folder, record = Path(folder), record_of(folder)
     for name in ("config.json", "tokenizer.json", WEIGHTS):
         if not (folder / name).is_file():
             raise FileNotFoundError(f"expected {name} in {folder}, got none; copy the whole folder")
-    record = record_of(folder)
+    if record.get("task", "labels") != task:  # which early versions do not name
+        raise ValueError(
+            f"expected a model for the task {task!r} in {folder}, got one for {record['task']!r}; "
+            "load it with the class of that task"
+        )
     config, tokenizer = checkpoints.shape(folder)
     return Parts(config, tokenizer, record, scheme_of(record, folder, knobs))
 
@@ -104,9 +112,14 @@ def read(folder: str | Path, knobs: Iterable[type] = ()) -> Parts:
 def record_of(folder: str | Path) -> dict[str, Any]:
     """Returns the content of classifier.json.
 
-    Raises ValueError if that is no object, or its columns are not named by strings. Labels, pooling
-    and dropout are checked by `Classifier.from_record`, the scheme by `scheme_of`.
+    Raises FileNotFoundError if there is none, ValueError if it is no object, or its columns are not
+    named by strings. Its other entries are checked by `TaskModel.from_record` and `scheme_of`.
     """
+    if not (Path(folder) / RECORD).is_file():
+        raise FileNotFoundError(
+            f"expected a folder that `tlcourse adapt` wrote, got {str(folder)!r}, "
+            f"which has no {RECORD}"
+        )
     record = files.read_object(Path(folder) / RECORD)
     columns = record.get("columns", {})
     if not isinstance(columns, dict) or not all(
@@ -161,33 +174,40 @@ def named(folder: str | Path) -> Iterator[None]:
 
 def card(name: str, record: Mapping[str, Any], scheme: Scheme | None) -> str:
     """Returns the text of README.md, made from the entries that classifier.json has."""
-    lines = [
-        f"Labels: {', '.join(record['labels'])}",
-        f"Scheme: {'not adapted' if scheme is None else f'`{scheme}`'}",
-        f"Pooling: {record['pooling']}; weights: {record['precision']}",
-    ]
+    what, kind = KINDS[record.get("task", "labels")]
+    names = [name for name in ("labels", "tags") if name in record]
+    lines = [f"{name.capitalize()}: {', '.join(record[name])}" for name in names]
+    lines.append(f"Scheme: {'not adapted' if scheme is None else f'`{scheme}`'}")
+    pooling = f"Pooling: {record['pooling']}; w" if "pooling" in record else "W"
+    lines.append(f"{pooling}eights: {record['precision']}")
     if "base_model" in record:
         base = record["base_model"]
         lines.append(f"Base model: {base}; its licence and limits hold here, too")
         if base in released.KNOWN:
             lines.append(f"Others released it; it was trained on {released.KNOWN[base].trained_on}")
-    if train := record.get("train"):
+    for name in ("train", "test"):
+        if "scores" in record.get(name, {}):
+            lines.append(f"{name.capitalize()}: {scores_in_words(record[name])}")
+    if (train := record.get("train")) and "wrong" in train:
         counts = ", ".join(f"{label} {count}" for label, count in train["labels"].items())
         lines.append(f"Training data: `{train['file']}`, {train['rows']} rows ({counts})")
         lines.append(f"Error on them: {in_words(train)}")
     if recipe := record.get("recipe"):
         lines.append(f"Recipe: {', '.join(f'{name} {value}' for name, value in recipe.items())}")
-    if test := record.get("test"):
+    if (test := record.get("test")) and "wrong" in test:
         lines.append(f"Test error: {in_words(test)}, on `{test['file']}`")
     lines.append(f"Made with tlcourse {record['versions']['tlcourse']}")
     texts = '"a text" "the other one"' if record.get("columns", {}).get("pair") else '"a text"'
-    use = (
-        f"```bash\ntlcourse predict PATH-OF-THIS-FOLDER {texts}\n```\n\n"
-        "From Python: `tlcourse.adaptation.Classifier.load(folder).predict(texts)`."
-    )
-    return "\n".join([f"# {name}\n\nA text classifier.\n", *(f"- {line}" for line in lines)]) + (
-        f"\n\n{use}\n"
-    )
+    command = f"```bash\ntlcourse predict PATH-OF-THIS-FOLDER {texts}\n```\n\n"
+    use = f"From Python: `tlcourse.adaptation.{kind}.load(folder).predict(texts)`."
+    facts = "\n".join(f"- {line}" for line in lines)
+    return f"# {name}\n\n{what}.\n\n{facts}\n\n{command if kind == 'Classifier' else ''}{use}\n"
+
+
+def scores_in_words(scored: Mapping[str, Any]) -> str:
+    """Returns the `scores` on the `rows` of a `file` as text."""
+    scores = ", ".join(f"{name} {value:.3f}" for name, value in scored["scores"].items())
+    return f"{scores} on {scored['rows']} rows of `{scored['file']}`"
 
 
 def in_words(measured: Mapping[str, Any]) -> str:

@@ -85,7 +85,7 @@ def read(path: str | Path) -> Table:
     """
     path = Path(path)
     rows, lines, end = [], [], 0
-    content = io.StringIO(_text(path), newline="")
+    content = io.StringIO(content_of(path), newline="")
     csv.field_size_limit(LONGEST)
     reader = csv.reader(content, delimiter=separator(path), strict=True)
     try:
@@ -173,7 +173,8 @@ def _are_rows(
     )
 
 
-def _text(path: Path) -> str:
+def content_of(path: Path) -> str:
+    """Returns the text of a file without its byte order mark; raises ValueError unless UTF-8."""
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -70,6 +70,12 @@ class LibraryTokenizer:
         """The ids of a text, without special tokens."""
         return self.library.encode(text, add_special_tokens=False).ids
 
+    def pieces(self, text: str) -> list[tuple[int, int, int]]:
+        """The ids that `read` returns, each with the start and end of its characters in `text`."""
+        encoding = self.library.encode(text, add_special_tokens=False)
+        places = zip(encoding.ids, encoding.offsets, strict=True)
+        return [(number, *place) for number, place in places]
+
     def encode(self, text: str) -> list[int]:
         """The same as `read`, because the file has its own normaliser."""
         return self.read(text)

@@ -1,5 +1,6 @@
 """Text before BPE: the normaliser, WikiText's spacing, pre-tokens and bytes."""
 
+import re
 import unicodedata
 from functools import cache
 
@@ -27,6 +28,24 @@ def normalise(text: str) -> str:
     """
     words = unicodedata.normalize("NFC", text).translate(_TYPOGRAPHY).split()
     return " " + " ".join(words) if words else ""
+
+
+def placed(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """`normalise(text)`, and where each of its characters is in `text`: (start, end).
+
+    A space is an empty place before the word that follows it. If normalising changes the length of
+    a word, all its characters are at the place of the word.
+    """
+    normal, places = "", []
+    for match in re.finditer(r"\S+", text):
+        word, (start, end) = normalise(match[0]), match.span()
+        whole = len(word) - 1 != end - start
+        normal += word
+        places.append((start, start))
+        places += [
+            (start, end) if whole else (start + i, start + i + 1) for i in range(len(word) - 1)
+        ]
+    return normal, places
 
 
 def detokenise(line: str) -> str:

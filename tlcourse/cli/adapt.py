@@ -1,4 +1,4 @@
-"""Adapts a model to the texts and labels of a CSV file and saves the classifier."""
+"""Adapts a model to a file of texts and labels, or to another task, and saves it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tlcourse.recipes import Recipe
 from tlcourse.wording import nearest, number_of, twin
 
 if TYPE_CHECKING:
-    from tlcourse.adaptation import Classifier, Scheme, tables
+    from tlcourse.adaptation import Classifier, Scheme, TaskModel, tables, tasks
     from tlcourse.device import Compute
     from tlcourse.transformer import Transformer
 
@@ -25,10 +25,18 @@ RECIPE = ("epochs", "learning_rate", "batch_size", "weight_decay")  # the fields
 OWN = {"default": None, "shown": "the scheme's"}
 OF_THE_ROWS = {"default": None, "shown": "the scheme's, more for few rows"}
 TABLE = files.here_or_bundled
+LABELS = "labels"  # the task of a classifier
 OPTIONS = [
-    Option("--train", "CSV (or .tsv), UTF-8, with column names", TABLE, required=True),
+    Option("--train", "CSV (or .tsv), UTF-8, with column names; see --task", TABLE, required=True),
     Option("--test", "file of rows to test on; they are not used for training", TABLE),
     Option("--out", "new folder for the classifier", Path, required=True),
+    Option(
+        "--task",
+        "labels of texts; tags of words (CoNLL: a word and its tag a line); spans that answer "
+        "questions (SQuAD's JSON); pairs, a number for each (CSV); choice (CSV with choice1, …)",
+        (LABELS, "tags", "spans", "pairs", "choice"),
+        default=LABELS,
+    ),
     Option("--text", "column with the texts", default="text", metavar="COLUMN"),
     Option("--pair", "column with the second texts, for pairs of sentences", metavar="COLUMN"),
     Option("--label", "column with the labels", default="label", metavar="COLUMN"),
@@ -53,7 +61,58 @@ def run(arguments: SimpleNamespace) -> int:
         "wait until it has finished, or give another --out"
     )
     with files.locked(out.with_name(f".{out.name}.lock"), busy):
-        return _run(arguments)
+        return (_run if arguments.task == LABELS else _run_task)(arguments)
+
+
+def _run_task(arguments: SimpleNamespace) -> int:
+    """Does the work of `run` for a task other than labels."""
+    import torch
+
+    from tlcourse import checkpoints, device
+    from tlcourse.adaptation import POOLINGS, SCHEMES, tables, tasks
+
+    signals.check()
+    task = tasks.TASKS[arguments.task]
+    scheme = SCHEMES[name_typed_as(arguments.scheme, SCHEMES, "scheme")]
+    columns = tables.Columns(arguments.text, arguments.pair, arguments.label)
+    train = task.read(arguments.train, columns)
+    test = None if arguments.test is None else task.read(arguments.test, columns)
+    print(f"{number_of(len(train.texts), 'row')} in {train.path.name}")
+    options = task.options(train)
+    if "pooling" in task.model.SETTINGS:
+        options["pooling"] = name_typed_as(arguments.pooling, POOLINGS, "pooling")
+    compute, base = device.choose(), checkpoints.name_of(arguments.model)
+    body, tokenizer = checkpoints.load(arguments.model, compute)
+    _refuse_two_sided(scheme, body, base)
+    released = checkpoints.is_released(arguments.model)
+    recipe = _recipe(arguments, scheme, len(train.texts), released=released)
+    torch.manual_seed(arguments.seed)
+    start = task.model(body, tokenizer, **options)
+    print(f"{scheme.name} of {base} on {device.describe(compute)}")
+    how: dict[str, Any] = {"scheme": scheme, "recipe": recipe, "seed": arguments.seed}
+    adapted = _adapt(start, train.texts, train.answers, how | {"compute": compute})
+    signals.check()
+    about: dict[str, Any] = {"base_model": base, "recipe": asdict(recipe), "seed": arguments.seed}
+    for name, rows in (("train", train), ("test", test)):
+        if rows is not None:
+            about[name] = _scored(adapted, name, rows, task, compute)
+    if test is None:
+        print("there is no --test file, so nothing is known about new texts")
+    adapted.save(arguments.out, about=about)
+    print(f"saved in {arguments.out}; next: tlcourse predict {shlex.quote(str(arguments.out))} …")
+    return 0
+
+
+def _scored(
+    model: TaskModel, name: str, rows: tasks.Rows, task: tasks.Task, compute: Compute
+) -> dict[str, Any]:
+    """Returns the name of a file, its number of rows and the scores on it, which are printed."""
+    from tlcourse.adaptation import serialization
+
+    scored = {"file": rows.path.name, "rows": len(rows.texts)}
+    scored["scores"] = task.score(model, rows, compute)
+    print(f"{name}: {serialization.scores_in_words(scored)}")
+    return scored
 
 
 def _run(arguments: SimpleNamespace) -> int:
@@ -79,7 +138,8 @@ def _run(arguments: SimpleNamespace) -> int:
     for examples in filter(None, (train, test)):
         _say(validation.long_texts(start, examples.texts, examples.path.name))
     print(f"{scheme.name} of {base} on {device.describe(compute)}")
-    adapted = _adapt(start, train, scheme, recipe, arguments.seed, compute)
+    how: dict[str, Any] = {"scheme": scheme, "recipe": recipe, "seed": arguments.seed}
+    adapted = _adapt(start, train.texts, train.labels, how | {"compute": compute})
     signals.check()
     about: dict[str, Any] = {
         "columns": asdict(columns),
@@ -222,33 +282,28 @@ def _say(lines: Iterable[str]) -> None:
         print(line)
 
 
-def _adapt(
-    start: Classifier,
-    train: tables.Examples,
-    scheme: Scheme,
-    recipe: Recipe,
-    seed: int,
-    compute: Compute,
-) -> Classifier:
-    """Returns the adapted classifier; shows a progress bar and prints a summary."""
+def _adapt(start: Any, texts: list, labels: list, how: dict[str, Any]) -> Any:
+    """Returns the adapted model; shows a progress bar and prints a summary.
+
+    `how` are the options of `adapt`.
+    """
     from tqdm import tqdm
 
     from tlcourse.adaptation import adapt
 
-    steps = recipe.steps(len(train.texts))
+    steps = how["recipe"].steps(len(start.examples(texts, labels)[0]))
     with tqdm(total=steps, unit="step") as bar:
 
         def show(record: dict) -> None:
             bar.set_postfix_str(f"loss {record['loss']:.3f}", refresh=False)
             bar.update()
 
-        how: dict[str, Any] = {"scheme": scheme, "recipe": recipe, "seed": seed, "compute": compute}
-        adapted = adapt(start, train.texts, train.labels, on_step=[show], **how)
+        adapted = adapt(start, texts, labels, on_step=[show], **how)
     _say_how_it_went(adapted, steps)
     return adapted
 
 
-def _say_how_it_went(adapted: Classifier, steps: int) -> None:
+def _say_how_it_went(adapted: TaskModel, steps: int) -> None:
     """Prints the number of steps, and of the parameters that were trained."""
     from tlcourse.adaptation import Unchanged
 

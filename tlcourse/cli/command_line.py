@@ -31,8 +31,8 @@ COMMANDS = {  # the first lines of their modules
     "data": "Lists the data sets, where each comes from, and whether it is as expected.",
     "pretrain": "Pretrains a model on a corpus and saves a checkpoint; continues a stopped run.",
     "evaluate": "Evaluates a checkpoint, and rewrites its card if it is one of your own.",
-    "adapt": "Adapts a model to the texts and labels of a CSV file and saves the classifier.",
-    "predict": "Predicts the labels of texts, with probabilities, by a saved classifier.",
+    "adapt": "Adapts a model to a file of texts and labels, or to another task, and saves it.",
+    "predict": "Predicts labels with probabilities, tags, answers or numbers, by a saved model.",
 }
 
 

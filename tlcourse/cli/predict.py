@@ -1,4 +1,4 @@
-"""Predicts the labels of texts, with probabilities, by a saved classifier."""
+"""Predicts labels with probabilities, tags, answers or numbers, by a saved model."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from tlcourse.cli.options import Argument, Option
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from tlcourse.adaptation import Classifier, tables
+    from tlcourse.adaptation import Classifier, tables, tasks
     from tlcourse.adaptation.examples import Text
+    from tlcourse.device import Compute
 
 
 OPTIONS = [
@@ -37,9 +38,12 @@ def run(arguments: SimpleNamespace) -> int:
     """Prints the label and the probabilities of texts, or writes them beside a file's columns."""
     _refuse(arguments)
     from tlcourse import device
-    from tlcourse.adaptation import Classifier, tables
+    from tlcourse.adaptation import Classifier, serialization, tables, tasks
 
     compute = device.choose()
+    record = serialization.record_of(arguments.folder)
+    if (name := record.get("task", Classifier.task)) in tasks.TASKS:
+        return _other_task(arguments, tasks.TASKS[name], compute)
     classifier = Classifier.load(arguments.folder, compute=compute)
     columns = _columns(classifier, arguments.folder)
     table = None if arguments.csv is None else tables.read(arguments.csv)
@@ -60,6 +64,16 @@ def run(arguments: SimpleNamespace) -> int:
     else:
         files.write_text(out, content)
         print(f"{len(rows) - 1} rows written to {out}")
+    return 0
+
+
+def _other_task(arguments: SimpleNamespace, task: tasks.Task, compute: Compute) -> int:
+    """Prints what a model for another task than labels predicts for the texts."""
+    if arguments.csv is not None:
+        raise ValueError(f"expected texts for a model of {task.model.task}, got --csv; type them")
+    texts = task.asked(arguments.texts or [line.strip() for line in _lines() if line.strip()])
+    model = task.model.load(arguments.folder, compute=compute)
+    print("\n".join(task.shown(model, texts, compute)))
     return 0
 
 

@@ -1,7 +1,7 @@
 """Evaluating language models: perplexities, grammar, a bias, and generated text.
 
-Functions take a model and its tokenizer. `generate` and `fill_masks` work on ids, and comparisons
-of two sentences take any function that scores sentences.
+Functions take a model and its tokenizer. `generate`, `beam_search` and `fill_masks` work on ids,
+and comparisons of two sentences take any function that scores sentences.
 
     from tlcourse import checkpoints, corpora, evaluation
 
@@ -24,7 +24,6 @@ of two sentences take any function that scores sentences.
     print(tokenizer.decode(new))       # for a bidirectional model: fill_masks
 """
 
-from tlcourse.evaluation.generation import fill_masks, generate
 from tlcourse.evaluation.masked import evaluate_masked
 from tlcourse.evaluation.minimal_pairs import BLIMP_PUBLISHED, Accuracy, accuracies, minimal_pairs
 from tlcourse.evaluation.ngram import NgramModel, evaluate_ngrams, ngram_scores
@@ -32,6 +31,7 @@ from tlcourse.evaluation.perplexity import Evaluation, evaluate
 from tlcourse.evaluation.pronouns import share_of_she
 from tlcourse.evaluation.samples import continuations, fillings
 from tlcourse.evaluation.scoring import sentence_scores
+from tlcourse.generation import beam_search, fill_masks, generate
 
 __all__ = [
     "BLIMP_PUBLISHED",
@@ -39,6 +39,7 @@ __all__ = [
     "Evaluation",
     "NgramModel",
     "accuracies",
+    "beam_search",
     "continuations",
     "evaluate",
     "evaluate_masked",

@@ -6,8 +6,8 @@ from tlcourse import device
 from tlcourse.batching import generator_for
 from tlcourse.bpe import EOS, MASK, Tokenizer, normalise
 from tlcourse.device import Compute
-from tlcourse.evaluation.generation import generate
 from tlcourse.evaluation.scoring import predicting_states, reading_of
+from tlcourse.generation import generate
 from tlcourse.transformer import Transformer
 
 PROMPTS = (

@@ -22,8 +22,10 @@ STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; }
 table { border-collapse: collapse; } th, td { padding: 0.2em 0.6em; text-align: left; }
 td, th { border-bottom: 1px solid var(--line); vertical-align: top; } .wide { overflow-x: auto; }
-.yes { color: var(--good); font-weight: 600; } .no { color: var(--bad); } .none { opacity: 0.6; }
-pre { overflow-x: auto; background: #8881; padding: 0.6em; } summary { cursor: pointer; }
+.yes { color: var(--good); font-weight: 600; } .none { opacity: 0.6; }
+.no { color: var(--bad); white-space: nowrap; }
+pre { white-space: pre-wrap; background: #8881; padding: 0.6em; margin: 0.3em 0; }
+summary { cursor: pointer; }
 @media (prefers-color-scheme: dark) { :root { --good: #4dd0ae; --bad: #ffa366; } }
 """
 
@@ -124,12 +126,21 @@ def _exercise(id: str, results: Sequence[Result]) -> str:
     """How many passed, and what went wrong how often: what to say in the next class."""
     facts = task.facts(id)
     passed = sum(result.passed for result in results)
-    wrong = Counter(result.said for result in results if not result.passed)
-    rows = "".join(
-        f"<li>{count} × <pre>{html.escape(said)}</pre></li>" for said, count in wrong.most_common(6)
-    )
+    wrong = [result.said for result in results if not result.passed]
+    first = {_in_short(said): said for said in reversed(wrong)}
+    rows = ""
+    for short, count in Counter(map(_in_short, wrong)).most_common(6):
+        more = first[short].replace(f"\nWhy: {short}", "").replace(short, "", 1).strip()
+        example = f"<pre>{html.escape(more)}</pre>" if more else ""
+        rows += f"<li>{count} × {html.escape(short)}{example}</li>"
     title = f"{facts.number} {facts.title}: {passed} of {len(results)} passed"
     return f"<details><summary>{html.escape(title)}</summary><ul>{rows}</ul></details>"
+
+
+def _in_short(said: str) -> str:
+    """The likely mistake in what a check said, if it names one, else its first line."""
+    why = [line.removeprefix("Why: ") for line in said.splitlines() if line.startswith("Why: ")]
+    return why[0] if why else said.partition("\n")[0]
 
 
 def _student(

@@ -2,12 +2,13 @@
 
 A title, the problem, the aims, each section's heading, formula, table, figure, prediction and
 exercise becomes a slide. Other prose, the code of figures and folded parts become speaker notes.
-*What we see* is a slide with the question, and the answer appears on the next key. A cell tagged
-`slide` is shown whatever its form, and a cell tagged `no-slide` goes into the notes.
+*What we see* is a slide with the question, and the answer appears on the next key, as a solution
+does. A cell tagged `slide` is shown whatever its form; one tagged `no-slide` goes into the notes.
 """
 
 import ast
 import html
+import math
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +26,7 @@ CODE_LINES = 12  # longer code is shown by its signatures
 OUTPUT_LINES = 16  # longer outputs are cut
 TOGETHER = 16  # lines of code and output that share a slide
 TABLE_WORDS = 130  # of a table on one slide
-SOLUTION_LINES = 22  # of a solution on one slide
+SOLUTION_LINES = 22  # of a solution on one slide, at most
 SHOW, HIDE = "slide", "no-slide"  # tags of cells
 PARTS = re.compile(r"(<details>.*?</details>|^#{2,4} [^\n]*)", re.DOTALL | re.MULTILINE)
 SUMMARY = re.compile(r"<details>\s*<summary>(.*?)</summary>(.*)</details>", re.DOTALL)
@@ -252,10 +253,12 @@ class _Sorter:
 
     def _solution(self, id: str) -> None:
         lines = session.solution_text(task.get(id)).strip("\n").splitlines()
-        for start in range(0, len(lines), SOLUTION_LINES):
+        size = math.ceil(len(lines) / math.ceil(len(lines) / SOLUTION_LINES))
+        for start in range(0, len(lines), size):
             self.lead = f"For the lecturer: one solution of {html.escape(id)}"
-            chunk = "\n".join(lines[start : start + SOLUTION_LINES])
-            self._add("code solution", _python(chunk))
+            chunk = "\n".join(lines[start : start + size])
+            shown_next = _python(chunk).replace("<pre>", '<pre class="fragment">', 1)
+            self._add("code solution", shown_next)
 
 
 def markdown_line(text: str) -> str:

@@ -34,12 +34,12 @@ def solve(notebook: Any) -> list[str]:
         match = HANDED_IN.search(cell.source)
         if match:
             name, id = match.groups()
-            cell.source = _pasted(cell.source, name, session.solution_text(task.get(id)))
+            cell.source = pasted(cell.source, name, session.solution_text(task.get(id)))
             solved.append(id)
     return solved
 
 
-def _pasted(cell: str, name: str, text: str) -> str:
+def pasted(cell: str, name: str, text: str) -> str:
     """A cell with `text` in place of its definition of `name`, or else at its beginning."""
     lines = cell.split("\n")
     for node in ast.parse(cell).body:

@@ -120,9 +120,9 @@ def _contents(names: list[str]) -> str:
     groups = {
         "Lessons": [f"notebooks/{name}" for name in names],
         "Documents": ["docs/commands", "docs/classifiers", "docs/pretraining", *documents],
+        "For lecturers": _teaching(),
         "Package": ["reference/index"],
     }
-    groups["Documents"] += [f"docs/teaching/{name}" for name in _teaching()]
     return "\n\n".join(
         "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", *entries, "```"])
         for caption, entries in groups.items()
@@ -130,7 +130,10 @@ def _contents(names: list[str]) -> str:
 
 
 def _teaching() -> list[str]:
-    return sorted(path.stem for path in (files.root() / "docs" / "teaching").glob("*.md"))
+    """The documents for lecturers; those of single lessons are last."""
+    folder = files.root() / "docs" / "teaching"
+    paths = [*sorted(folder.glob("*.md")), *sorted(folder.glob("*/*.md"))]
+    return [str(path.relative_to(files.root()).with_suffix("")) for path in paths]
 
 
 def _document(root: Path, source: Path, name: str, target: str = "", more: str = "") -> None:

@@ -32,6 +32,7 @@ from tlcourse.transformer.attention import (
     rotary_table,
     rotate,
 )
+from tlcourse.transformer.cache import cached, reorder
 from tlcourse.transformer.config import (
     ACTIVATIONS,
     Config,
@@ -42,6 +43,7 @@ from tlcourse.transformer.config import (
 )
 from tlcourse.transformer.drafts import shapes_alone
 from tlcourse.transformer.encoder_decoder import EncoderDecoder
+from tlcourse.transformer.growing import grow_types, grow_vocabulary
 from tlcourse.transformer.interventions import intervening
 from tlcourse.transformer.model import Block, Transformer
 from tlcourse.transformer.own import EngineMethods, as_transformer, take_weights
@@ -58,14 +60,18 @@ __all__ = [
     "Transformer",
     "as_transformer",
     "bert",
+    "cached",
     "causal_mask",
     "count_parameters",
     "explicit_attention",
     "flops_per_token",
     "gpt2",
+    "grow_types",
+    "grow_vocabulary",
     "intervening",
     "padding_mask",
     "record",
+    "reorder",
     "rotary_table",
     "rotate",
     "shapes_alone",

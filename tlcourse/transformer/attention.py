@@ -94,7 +94,14 @@ class Attention(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         # (2, heads, any, head_dim): keys and values that every query sees
         self.prefix: nn.Parameter | None = None
+        # keys and values so far, () at the beginning; None: none are kept, see `cached`
+        self.cache: tuple[Tensor, ...] | None = None
         self.change = None  # replaces the weights of the explicit kernel: see `explicit_attention`
+
+    @property
+    def past(self) -> int:
+        """The number of positions whose keys and values are kept."""
+        return self.cache[0].shape[2] if self.cache else 0
 
     def forward(
         self,
@@ -123,6 +130,12 @@ class Attention(nn.Module):
             query, key = rms_norm(query), rms_norm(key)
         if table is not None:
             query, key = rotate(query, angles_of(table, at)), rotate(key, table)
+        if self.cache is not None:
+            if self.cache:
+                key, value = (
+                    torch.cat(p, dim=2) for p in zip(self.cache, (key, value), strict=True)
+                )
+            self.cache = key, value
         mask = mask_of(mask, at)
         if self.prefix is not None:
             key, value, mask = _with_prefix(self.prefix, key, value, mask)

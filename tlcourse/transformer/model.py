@@ -129,14 +129,15 @@ class Transformer(nn.Module):
 
     def embed(self, tokens: Tensor, types: Tensor | None = None) -> Tensor:
         """(batch, length) ids to (batch, length, width)."""
-        length = tokens.shape[1]
+        past = self.blocks[0].attention.past
+        length = past + tokens.shape[1]
         if length > self.config.max_length:
             raise ValueError(
                 f"expected at most {self.config.max_length} positions, got {length}; cut the text"
             )
         x = self.embedding(tokens)
         if self.positions is not None:
-            x = x + self.positions.weight[:length]
+            x = x + self.positions.weight[past:length]
         if self.types is not None:
             x = x + self.types(torch.zeros_like(tokens) if types is None else types)
         elif types is not None:
@@ -222,10 +223,11 @@ class Transformer(nn.Module):
         """The inputs of the blocks: embeddings, mask and rotary table; see `hidden_states`."""
         _check_mask(padding_mask, tokens.shape)
         x = self.embed(tokens, types)
-        length, head_dim = tokens.shape[1], self.config.width // self.config.heads
+        past, head_dim = self.blocks[0].attention.past, self.config.width // self.config.heads
+        length = past + tokens.shape[1]
         mask = None if padding_mask is None else padding_mask[:, None, None, :]
         if causal is not None or self.config.causal:
-            allowed = causal_mask(length, tokens.device)
+            allowed = causal_mask(length, tokens.device)[past:]
             if causal is not None:
                 allowed = allowed | ~causal[:, None, None, None]
             mask = allowed if mask is None else mask & allowed
@@ -233,7 +235,8 @@ class Transformer(nn.Module):
         table = None
         if self.config.rotary:  # CUDA's autocast norms queries and keys in float32
             angles = precision if x.device.type == "cpu" else torch.float32
-            table = rotary_table(length, head_dim, x.device, dtype=angles)
+            whole = rotary_table(length, head_dim, x.device, dtype=angles)
+            table = whole[0][past:], whole[1][past:]
         return x, self._for_kernel(mask, precision), table
 
     def _for_kernel(self, mask: Tensor | None, precision: torch.dtype) -> Tensor | None:

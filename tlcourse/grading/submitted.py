@@ -176,14 +176,16 @@ def tidied(text: str) -> str:
         tree = ast.parse(text)
     except SyntaxError:
         return text
+    for node in ast.walk(tree):
+        _strip(node)
     names: dict[str, str] = {}
     stored = {
         n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     }
     stored |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
+    stored |= {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.ClassDef)}
     for node in ast.walk(tree):
-        _strip(node)
-        for attribute in ("id", "arg"):
+        for attribute in ("id", "arg", "name"):
             value = getattr(node, attribute, None)
             if value in stored and not isinstance(node, ast.keyword):
                 setattr(node, attribute, names.setdefault(value, f"v{len(names)}"))
@@ -191,7 +193,7 @@ def tidied(text: str) -> str:
 
 
 def _strip(node: ast.AST) -> None:
-    """Removes docstrings, imports and annotations."""
+    """Removes docstrings, imports, annotations, and second names such as `mine = attention`."""
     body = getattr(node, "body", None)
     if isinstance(body, list) and isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
         kept = [
@@ -199,12 +201,17 @@ def _strip(node: ast.AST) -> None:
             for each in body
             if not isinstance(each, ast.Import | ast.ImportFrom)
             and not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+            and not (isinstance(node, ast.Module) and _is_second_name(each))
         ]
         node.body = kept or [ast.Pass()]
     if isinstance(node, ast.arg):
         node.annotation = None
     if isinstance(node, ast.FunctionDef):
         node.returns = None
+
+
+def _is_second_name(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Name)
 
 
 def words_of(text: str) -> set[str]:

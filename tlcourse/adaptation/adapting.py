@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from tlcourse import device
 from tlcourse.adaptation.classifier import Classifier
@@ -87,7 +88,7 @@ def adapt(
     frozen = not any(name.startswith("body.") for name in declared)
     if term is None and frozen and isinstance(model, Pooled):
         examples.read_once(model, compute)
-    loss = partial(classification_loss, term=term)
+    loss = partial(_task_loss, term=term)
     history = train(
         model, loss, examples.batch, steps=steps, optimizers=[optimizer], schedule=factors,
         compute=compute, seed=seed, on_step=on_step,
@@ -171,12 +172,22 @@ def _logits(classifier: TaskModel, some: tuple) -> Tensor:
 
 
 def classification_loss(
+    model: Any, batch: tuple[Tensor, ...], term: Term | None = None
+) -> tuple[Tensor, int]:
+    """Returns the sum of nats over a batch, plus `term` per text, and the number of texts.
+
+    A batch is (tokens, mask, labels) or (features, labels). The model may be any classifier.
+    """
+    *inputs, labels = batch
+    logits = model(*inputs) if len(inputs) == 2 else model.classify(*inputs)
+    nats = F.cross_entropy(logits, labels, reduction="sum")
+    return (nats if term is None else nats + len(labels) * term(model, batch)), len(labels)
+
+
+def _task_loss(
     model: TaskModel, batch: tuple[Tensor, ...], term: Term | None = None
 ) -> tuple[Tensor, int]:
-    """Returns the sum of the model's loss over a batch, plus `term` per target, and their number.
-
-    A batch is (tokens, mask, targets) or (features, targets).
-    """
+    """The sum of the model's loss over a batch, plus `term` per target, and their number."""
     nats, count = model.batch_loss(batch)
     return (nats if term is None else nats + count * term(model, batch)), count
 

@@ -171,8 +171,8 @@ def gives_the_ids(answers: Answers) -> Shown:
         symbols, tokens = ([*map(library.id_to_token, each)] for each in (bpe.to_ids(word), ids))
         columns.append((word, symbols, tokens, ids))
     return Shown(
-        f"gives the ids of the shipped models: {len(texts)} texts make {count:,} ids, the same as "
-        "by the library `tokenizers`",
+        f"gives the ids of the shipped models: {len(texts)} texts make {count:,} ids, all equal to "
+        "those of the library `tokenizers`",
         f"{count:,}",
         "ids, all of them right",
         views.text_to_ids(columns),
@@ -214,7 +214,7 @@ def writes(answers: Answers) -> Shown:
         guesses[phrase] = token, share.item(), token.strip() == word
     count = sum(parameter.numel() for parameter in own.parameters())
     return Shown(
-        f"computes the logits of {SHIPPED} from its {count:,} weights, {apart:.0e} apart at most, "
+        f"computes the logits of {SHIPPED} from its {count:,} weights (at most {apart:.0e} apart) "
         f"and writes: “{PROMPT.strip()} …{text}”",
         f"{count / 1e6:.1f}M",
         "trained weights in a class of my own",

@@ -41,11 +41,11 @@ class Result:
         whose = "Your" if self.own else "The"
         told = f"{whose} {self.demonstration.name}"
         told += f" {self.shown.says}." if self.shown else f": {self.fault}."
-        unwritten = [task.facts(id).number for id, piece in self.missing.items() if not piece.fault]
-        faults = [f"{task.facts(id).number} ({each.fault})" for id, each in self.missing.items()
-                  if each.fault]  # fmt: skip
-        told += f" Not written yet: {', '.join(unwritten)}." * bool(unwritten)
-        told += f" Not used: your {', '.join(faults)}." * bool(faults)
+        numbers = [(task.facts(id).number, piece.fault) for id, piece in self.missing.items()]
+        unwritten = ", ".join(number for number, fault in numbers if not fault)
+        unused = ", ".join(f"{number} ({fault})" for number, fault in numbers if fault)
+        told += f" Not written yet: {unwritten}." * bool(unwritten)
+        told += f" Not used: your {unused}." * bool(unused)
         kind = "wrong" if not self.passed else "solved" if self.own else "open"
         return Message(kind, [f"{self.demonstration.lesson} {told}"])
 

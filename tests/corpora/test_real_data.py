@@ -140,8 +140,8 @@ def test_what_is_not_unique_in_the_pairs_of_sentences() -> None:
     assert [len(set(train) & set(each)) for each in (validation, test)] == [6, 7]
 
 
-PAIRS = {"good", "bad", "premise", "hypothesis", "sentence1", "sentence2"}
-TEXTS = {"text", "tokens"} | PAIRS  # columns, not labels
+PAIRS = {"good", "bad", "premise", "hypothesis", "sentence1", "sentence2", "choice1", "choice2"}
+TEXTS = {"text", "tokens", "question", "paragraph"} | PAIRS  # columns, not labels
 PROSE = {"wikitext-2", "wikitext-103", "wnut17"}  # short lines of it may be anyone's
 
 

@@ -175,8 +175,8 @@ def named(folder: str | Path) -> Iterator[None]:
 def card(name: str, record: Mapping[str, Any], scheme: Scheme | None) -> str:
     """Returns the text of README.md, made from the entries that classifier.json has."""
     what, kind = KINDS[record.get("task", "labels")]
-    names = [name for name in ("labels", "tags") if name in record]
-    lines = [f"{name.capitalize()}: {', '.join(record[name])}" for name in names]
+    lists = [key for key in ("labels", "tags") if key in record]
+    lines = [f"{key.capitalize()}: {', '.join(record[key])}" for key in lists]
     lines.append(f"Scheme: {'not adapted' if scheme is None else f'`{scheme}`'}")
     pooling = f"Pooling: {record['pooling']}; w" if "pooling" in record else "W"
     lines.append(f"{pooling}eights: {record['precision']}")
@@ -185,15 +185,15 @@ def card(name: str, record: Mapping[str, Any], scheme: Scheme | None) -> str:
         lines.append(f"Base model: {base}; its licence and limits hold here, too")
         if base in released.KNOWN:
             lines.append(f"Others released it; it was trained on {released.KNOWN[base].trained_on}")
-    for name in ("train", "test"):
-        if "scores" in record.get(name, {}):
-            lines.append(f"{name.capitalize()}: {scores_in_words(record[name])}")
+    for split in ("train", "test"):
+        if "scores" in record.get(split, {}):
+            lines.append(f"{split.capitalize()}: {scores_in_words(record[split])}")
     if (train := record.get("train")) and "wrong" in train:
         counts = ", ".join(f"{label} {count}" for label, count in train["labels"].items())
         lines.append(f"Training data: `{train['file']}`, {train['rows']} rows ({counts})")
         lines.append(f"Error on them: {in_words(train)}")
     if recipe := record.get("recipe"):
-        lines.append(f"Recipe: {', '.join(f'{name} {value}' for name, value in recipe.items())}")
+        lines.append(f"Recipe: {', '.join(f'{key} {value}' for key, value in recipe.items())}")
     if (test := record.get("test")) and "wrong" in test:
         lines.append(f"Test error: {in_words(test)}, on `{test['file']}`")
     lines.append(f"Made with tlcourse {record['versions']['tlcourse']}")

@@ -185,9 +185,8 @@ def card(name: str, record: Mapping[str, Any], scheme: Scheme | None) -> str:
         lines.append(f"Base model: {base}; its licence and limits hold here, too")
         if base in released.KNOWN:
             lines.append(f"Others released it; it was trained on {released.KNOWN[base].trained_on}")
-    for split in ("train", "test"):
-        if "scores" in record.get(split, {}):
-            lines.append(f"{split.capitalize()}: {scores_in_words(record[split])}")
+    scored = [split for split in ("train", "test") if "scores" in record.get(split, {})]
+    lines += [f"{split.capitalize()}: {scores_in_words(record[split])}" for split in scored]
     if (train := record.get("train")) and "wrong" in train:
         counts = ", ".join(f"{label} {count}" for label, count in train["labels"].items())
         lines.append(f"Training data: `{train['file']}`, {train['rows']} rows ({counts})")

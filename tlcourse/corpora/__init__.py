@@ -23,7 +23,7 @@ from tlcourse.corpora import catalogue, conllu, hub, reading, release, treebank,
 from tlcourse.corpora.checks import HUB, LOCAL, RELEASE, SAMPLE, Absent, DataError
 from tlcourse.corpora.corpus import Corpus
 from tlcourse.corpora.reading import name_of, source_of
-from tlcourse.corpora.subsets import label_subset
+from tlcourse.corpora.subsets import label_subset, split_by
 from tlcourse.corpora.trec import TREC_FINE_LABELS, TREC_LABELS, duplicates_report, trec_with_dev
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ __all__ = [
     "load",
     "name_of",
     "source_of",
+    "split_by",
     "trec_with_dev",
     "treebank",
 ]

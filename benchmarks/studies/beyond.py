@@ -1,0 +1,308 @@
+"""Tasks beyond classification: tags, answers in paragraphs, similarity, and pairs, on one table.
+
+`python -m benchmarks tasks_beyond`: on each task a simple rule or counts of words, a Transformer of
+our shape from scratch, our two checkpoints, and all-MiniLM-L6-v2, each with the task's own head and
+trained whole. Nothing but the learning rate is chosen, by `python -m benchmarks beyond_rates` on
+WikiANN's and STS-B's validation splits with few examples and one seed; other tasks take the rate of
+the one that they resemble. XQuAD has one split; of its paragraphs a fifth is held out, with all their questions.
+
+BERT's published figures stand beside it as a scale: its body has 12 layers of 768 and was trained
+on 3.3 billion words. What MiniLM has read is like some of the tasks: its card lists SQuAD 2.0,
+SNLI, MultiNLI and pairs of paraphrases.
+
+Finished runs are kept in `runs/tasks_beyond/`, and carried in `benchmarks/finished/`.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from datasets import Dataset
+from scipy.stats import spearmanr
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from benchmarks import clocks, runner
+from benchmarks.studies import released
+from benchmarks.studies.grid_search import best, tried
+from tlcourse import corpora, spans
+from tlcourse.adaptation import Recipe, Similarity, SpanReader, Tagger, TaskModel, adapt
+from tlcourse.metrics import Interval, bootstrap_interval
+from tlcourse.transformer import Transformer
+
+RULE, SCRATCH = "words alone", "from scratch"
+CAUSAL, MASKED, MINILM = "causal-small", "masked-small", released.MODEL
+WAYS = (RULE, SCRATCH, CAUSAL, MASKED, MINILM)
+SEEDS = (0, 1, 2)
+JUDGED = 2_000  # rows that are judged in a search of learning rates, at most
+SEARCHED = 500  # examples that such a search trains on
+LOWEST = {MASKED: 2.5e-4, MINILM: 5e-5}  # of three learning rates, each twice the one before
+LIKE = {"wikiann": "wikiann", "wnut17": "wikiann", "xquad": "wikiann", "stsb": "stsb"}  # in rates
+HEAD_RATE = 3e-3  # of the head, as in the presets
+MIN_STEPS = 100
+PUBLISHED = {  # of BERT-base, with its source
+    "wnut17": ("40-47", "entity F1, as papers report it for cased BERT-base"),
+}
+
+
+class Given(NamedTuple):
+    """What a run learns from and is judged on."""
+
+    texts: list
+    answers: list
+    judged: list
+    gold: list
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A task: its data, its model, its score, and how long it trains.
+
+    `data` takes the number of examples, None for all, and whether a learning rate is searched;
+    `start` a checkpoint and the answers; `score` what was predicted, and the gold answers, of which
+    it returns the first score with its interval over the judged items, and all scores by name.
+    """
+
+    data: Callable[[int | None, bool], Given]
+    start: Callable[..., TaskModel]
+    rule: Callable[[Given], list]
+    score: Callable[[list, list], tuple[Interval, dict[str, float]]]
+    epochs: int
+    judged: str  # what the first score is, and of which rows
+
+
+# tags
+
+
+def _tagged(name: str, examples: int | None, search: bool) -> Given:
+    data = corpora.load(name)
+    train = data["train"].shuffle(seed=0)
+    train = train.select(range(min(examples or len(train), len(train))))
+    judged = data["validation" if search else "test"]
+    judged = judged.select(range(min(JUDGED, len(judged)))) if search else judged
+    return Given(*(rows[column][:] for rows in (train, judged) for column in ("tokens", "tags")))
+
+
+def _tagger(name: str, answers: list, seed: int) -> Tagger:
+    return Tagger.from_checkpoint(name, sorted({tag for row in answers for tag in row}), seed=seed)
+
+
+def _word_types(given: Given) -> list:
+    """Each word's most frequent tag in training, O for words that were not seen."""
+    counts: dict[str, Counter] = defaultdict(Counter)
+    for words, tags in zip(given.texts, given.answers, strict=True):
+        for word, tag in zip(words, tags, strict=True):
+            counts[word][tag] += 1
+    usual = {word: count.most_common(1)[0][0] for word, count in counts.items()}
+    return [spans.to_bio([usual.get(word, "O") for word in words]) for words in given.judged]
+
+
+def _entity_scores(found: list, gold: list) -> tuple[Interval, dict[str, float]]:
+    score = spans.entity_score(gold, found)
+    each = {"F1": score.f1, "precision": score.precision, "recall": score.recall}
+    return score.interval(), each
+
+
+# answers in paragraphs
+
+
+def paragraphs(search: bool = False) -> tuple[Dataset, Dataset]:
+    """XQuAD's questions to learn from and to be judged on; in a search, both out of the first."""
+    train, judged = corpora.split_by(corpora.load("xquad")["validation"], "paragraph")
+    return corpora.split_by(train, "paragraph") if search else (train, judged)
+
+
+def _asked(examples: int | None, search: bool) -> Given:
+    def of(rows: Dataset) -> tuple[list, list]:
+        columns = [rows[name][:] for name in ("question", "paragraph", "answer", "start")]
+        return list(zip(*columns[:2], strict=True)), list(zip(*columns[2:], strict=True))
+
+    train, judged = paragraphs(search)
+    train = train.shuffle(seed=0).select(range(min(examples or len(train), len(train))))
+    return Given(*of(train), *of(judged))
+
+
+def _best_sentence(given: Given) -> list:
+    """The sentence of the paragraph with most of the question's words, rare ones counting more."""
+    texts = [text for pair in (*given.texts, *given.judged) for text in pair]
+    counting = TfidfVectorizer(sublinear_tf=True).fit(texts)
+    found = []
+    for question, paragraph in given.judged:
+        sentences = paragraph.split(". ")
+        alike = counting.transform(sentences) @ counting.transform([question]).T
+        found.append(sentences[int(alike.toarray().argmax())])
+    return found
+
+
+def _answer_scores(found: list, gold: list) -> tuple[Interval, dict[str, float]]:
+    pairs = [(text, [answer]) for text, (answer, _) in zip(found, gold, strict=True)]
+    scores = {"F1": spans.answer_f1, "exact match": spans.exact_match}
+    each = {name: [score(*pair) for pair in pairs] for name, score in scores.items()}
+    return bootstrap_interval(each["F1"]), {name: float(np.mean(v)) for name, v in each.items()}
+
+
+# similarity
+
+
+def _rated(examples: int | None, search: bool) -> Given:
+    data = corpora.load("stsb")
+    train = data["train"].shuffle(seed=0)
+    train = train.select(range(min(examples or len(train), len(train))))
+    found = []
+    for rows in (train, data["validation" if search else "test"]):
+        found += [list(zip(rows["sentence1"], rows["sentence2"], strict=True)), rows["score"][:]]
+    return Given(*found)
+
+
+def _cosines(given: Given) -> list:
+    """Cosines of the two sentences' TF-IDF vectors."""
+    counting = TfidfVectorizer(sublinear_tf=True)
+    counting.fit([text for pair in (*given.texts, *given.judged) for text in pair])
+    both = [counting.transform(side) for side in zip(*given.judged, strict=True)]
+    return np.asarray(both[0].multiply(both[1]).sum(axis=1)).ravel().tolist()
+
+
+def _correlations(found: list, gold: list) -> tuple[Interval, dict[str, float]]:
+    pairs = np.array([found, gold])
+    generator = np.random.default_rng(0)
+    draws = (generator.integers(len(gold), size=len(gold)) for _ in range(1000))
+    drawn = [spearmanr(*pairs[:, picks]).statistic for picks in draws]
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    spearman = float(spearmanr(*pairs).statistic)
+    pearson = float(np.corrcoef(pairs)[0, 1])
+    interval = Interval(spearman, float(low), float(high))
+    return interval, {"Spearman": spearman, "Pearson": pearson}
+
+
+KINDS = {
+    "wikiann": Kind(
+        partial(_tagged, "wikiann"), _tagger, _word_types, _entity_scores, 2, "entity F1, test"
+    ),
+    "wnut17": Kind(
+        partial(_tagged, "wnut17"), _tagger, _word_types, _entity_scores, 4, "entity F1, test"
+    ),
+    "xquad": Kind(
+        _asked,
+        lambda name, answers, seed: SpanReader.from_checkpoint(name, seed=seed),
+        _best_sentence,
+        _answer_scores,
+        3,
+        "answer F1, questions on a fifth of the paragraphs",
+    ),
+    "stsb": Kind(
+        _rated,
+        lambda name, answers, seed: Similarity.from_checkpoint(name, high=5.0, seed=seed),
+        _cosines,
+        _correlations,
+        2,
+        "Spearman's correlation × 100, test",
+    ),
+}
+BUDGETS = [("wikiann", 500), *((task, None) for task in KINDS)]  # examples, None for all
+
+
+@dataclass(frozen=True)
+class Job(runner.Job):
+    """One way to learn one task from so many examples."""
+
+    study = "tasks_beyond"
+    task: str
+    examples: int | None
+    way: str
+    seed: int
+    recipe: Recipe
+    search: bool = False
+    model: str = MASKED
+
+    def work(self) -> dict:
+        """Learns and is judged."""
+        kind = KINDS[self.task]
+        given = kind.data(self.examples, self.search)
+        clock = runner.processor_clock()
+        found, seconds = clocks.timed(lambda: self.predicted(kind, given), clock)
+        interval, scores = kind.score(found, given.gold)
+        return {
+            "scores": {name: 100 * score for name, score in scores.items()},
+            "interval": [100 * interval.low, 100 * interval.high],
+            "learnt_from": len(given.texts),
+            "of": len(given.gold),
+            "seconds": seconds,
+        }
+
+    def predicted(self, kind: Kind, given: Given) -> list:
+        """The answers to what is judged."""
+        if self.way == RULE:
+            return kind.rule(given)
+        start = kind.start(self.model, given.answers, seed=self.seed)
+        if self.way == SCRATCH:
+            with torch.random.fork_rng():
+                torch.manual_seed(self.seed)
+                start.body.load_state_dict(Transformer(start.body.config).state_dict())
+        options: dict[str, Any] = {"recipe": self.recipe, "seed": self.seed}
+        return adapt(start, given.texts, given.answers, **options).predict(given.judged)
+
+    def told(self, result: dict) -> str:
+        """Its first score."""
+        name, score = next(iter(result["scores"].items()))
+        return f"{name} {score:.1f} in {result['seconds']:.0f} s"
+
+
+def recipe(task: str, rate: float) -> Recipe:
+    """How a task trains."""
+    return Recipe(
+        KINDS[task].epochs, rate, min_steps=MIN_STEPS, head_learning_rate=max(HEAD_RATE, rate)
+    )
+
+
+def points(searched: tuple[str, str]) -> list[dict]:
+    """What was tried of a model on a task."""
+    task, model = searched
+
+    def point(rate: float) -> dict:
+        job = Job(task, SEARCHED, model, 0, recipe(task, rate), search=True, model=model)
+        result = job.run()
+        score = next(iter(result["scores"].values()))
+        entry = {"task": task, "model": model, "rate": rate, "error": 100 - score}
+        return entry | {"made_on": result["made_on"]}
+
+    return tried(point, [LOWEST[model] * 2**step for step in range(3)])
+
+
+def search() -> dict:
+    """One row a task, model and learning rate; the best of each."""
+    searched = [(task, model) for task in sorted(set(LIKE.values())) for model in LOWEST]
+    grids = runner.in_parallel(points, searched)
+    rows = [row for grid in grids for row in grid]
+    choices: dict[str, dict[str, float]] = defaultdict(dict)
+    for (task, model), grid in zip(searched, grids, strict=True):
+        choices[task][model] = best(grid)["rate"]
+    return {
+        "job": "beyond_rates",
+        **runner.provenance(
+            "WikiANN and STS-B, validation",
+            runs=rows,
+            note=runner.pooled(),
+        ),
+        "rows": [{key: row[key] for key in row if key != "made_on"} for row in rows],
+        "choices": choices,
+    }
+
+
+def jobs(choices: dict[str, dict[str, float]], seeds: Sequence[int] = SEEDS) -> list[Job]:
+    """The runs of a row after those of the row before, for each seed."""
+    found = []
+    for task, examples in BUDGETS:
+        for way in WAYS:
+            model = way if way in LOWEST or way == CAUSAL else MASKED
+            rate = choices[LIKE[task]][MINILM if model == MINILM else MASKED]
+            found += [
+                Job(task, examples, way, seed, recipe(task, rate), model=model)
+                for seed in (seeds[:1] if way == RULE else seeds)
+            ]
+    return found
+
+
+STUDIES = {"beyond_rates": runner.Measurement(search)}

@@ -1,0 +1,1 @@
+"""Exercises of lesson 09: what changes around a body for another task."""

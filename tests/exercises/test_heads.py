@@ -105,7 +105,7 @@ test_entity_f1_wrong = rejects(
     (lambda *given: 100 * entity_f1(*given), 1, "from 0 to 1"),
     (by_kinds, 3, "A place that is taken for a person"),
     (precision_only, 4, "in the second only"),
-    (undefined_if_empty, 5, "return 0"),
+    (undefined_if_empty, 5, "ZeroDivisionError"),
 )
 
 # span_loss

@@ -216,6 +216,16 @@ from tlcourse.views.lesson_08b import (
     where_heads_rest,
     who_writes,
 )
+from tlcourse.views.lesson_09 import (
+    Head,
+    answer_scores,
+    beyond,
+    f1_bars,
+    one_body,
+    pair_scores,
+    tagged,
+    targets_of_tokens,
+)
 from tlcourse.views.lines import curves, smooth
 from tlcourse.views.links import arcs, token_lines
 from tlcourse.views.panels import by_layer
@@ -224,6 +234,7 @@ from tlcourse.views.style import COLOURS, Picture, figure, finish
 __all__ = [
     "COLOURS",
     "KNOB_COLOURS",
+    "Head",
     "LiveCurve",
     "Panel",
     "Picture",
@@ -233,6 +244,7 @@ __all__ = [
     "all_heads",
     "answer_and_trap",
     "answer_bars",
+    "answer_scores",
     "arcs",
     "attention_change",
     "attention_heads",
@@ -244,6 +256,7 @@ __all__ = [
     "before_and_after",
     "best_of_trials",
     "best_on_two_halves",
+    "beyond",
     "bill_of_a_step",
     "birth_curves",
     "bits_against_bpe",
@@ -272,6 +285,7 @@ __all__ = [
     "errors_by_labels",
     "errors_by_rate",
     "errors_of_groups",
+    "f1_bars",
     "feed_forward_layer",
     "fertility_curve",
     "figure",
@@ -325,9 +339,11 @@ __all__ = [
     "next_words",
     "nulls_and_reach",
     "number_travels",
+    "one_body",
     "one_head",
     "one_run_each",
     "over_tokens_and_targets",
+    "pair_scores",
     "paired_differences",
     "pairs_and_columns",
     "pattern_parts",
@@ -371,6 +387,8 @@ __all__ = [
     "stored_bytes",
     "story",
     "strips",
+    "tagged",
+    "targets_of_tokens",
     "task_by_layer",
     "task_gains",
     "text_to_ids",

@@ -108,6 +108,7 @@ LABELLED = {
     "imdb": {"train.jsonl": 60, "test.jsonl": 40},
     "rte": {"train.tsv": 60, "dev.tsv": 40},
     "mrpc": {"msr_paraphrase_train.txt": 50, "msr_paraphrase_test.txt": 30},
+    "snli": {"dev.jsonl": 60},
 }
 COLUMNS = {
     "sst-2": ["sentence", "label"],
@@ -119,6 +120,7 @@ TEXTS = {
     "imdb": ["text"],
     "rte": ["sentence1", "sentence2"],
     "mrpc": ["#1 String", "#2 String"],
+    "snli": ["premise", "hypothesis"],
 }
 
 
@@ -144,11 +146,40 @@ def test_labelled_samples_are_balanced_and_nothing_is_repeated(name):
     for file, size in LABELLED[name].items():
         rows = published_rows(name, file)
         counts = Counter(row["Quality" if name == "mrpc" else "label"] for row in rows)
-        assert len(rows) == size and len(counts) == 2 and set(counts.values()) == {size // 2}
+        kinds = len(corpora.labels_of(name))
+        assert len(rows) == size and len(counts) == kinds
+        assert set(counts.values()) == {size // kinds}
         seen += [words(" ".join(texts)) for texts in texts_of(name, rows)]
     assert len(set(seen)) == len(seen) == sum(LABELLED[name].values())
     data = corpora.load(name, source="sample")
     assert [rows.num_rows for rows in data.values()] == list(LABELLED[name].values())
+
+
+def test_each_caption_has_a_hypothesis_of_each_kind():
+    labels = {}
+    for row in published_rows("snli", "dev.jsonl"):
+        labels.setdefault(row["premise"], []).append(row["label"])
+    assert len(labels) == 20
+    assert all(
+        sorted(each) == ["contradiction", "entailment", "neutral"] for each in labels.values()
+    )
+
+
+def test_winograd_schemas_are_pairs_with_the_same_candidates_and_other_answers():
+    data = corpora.load("wsc273", source="sample")["test"]
+    schemas = [tuple(row.values()) for row in data]
+    assert len(schemas) == 32
+    pairs = zip(schemas[::2], schemas[1::2], strict=True)
+    for (one, *candidates, answer), (other, *same, opposite) in pairs:
+        assert candidates == same and answer != opposite and one != other
+        before, after = one.split("[MASK]"), other.split("[MASK]")
+        assert before[0] == after[0] and before[1] != after[1]
+
+
+def test_sentences_and_their_translations_are_as_many_and_distinct():
+    files = [SAMPLES / "tatoeba" / f"tatoeba.deu-eng.{end}" for end in ("deu", "eng")]
+    german, english = (file.read_text("utf-8").splitlines() for file in files)
+    assert len(german) == len(english) == len(set(german)) == len(set(english)) == 60
 
 
 @pytest.mark.parametrize("file", LABELLED["sst-2"])

@@ -91,9 +91,55 @@ def test_choices_are_numbered_from_one(tmp_path: Path) -> None:
     ]
 
 
+def test_hypotheses_are_read_from_json(tmp_path: Path) -> None:
+    line = {"premise": "Ann  ran.", "hypothesis": "Ann moved. ", "label": "entailment"}
+    expected = {"premise": "Ann ran.", "hypothesis": "Ann moved.", "label": "entailment"}
+    for name in ("snli", "mnli"):
+        assert rows_of(name, tmp_path / "dev.jsonl", json.dumps(line)) == [expected]
+
+
+def test_candidates_lose_the_order_that_tells_which_is_right(tmp_path: Path) -> None:
+    text = (
+        "Zoe rang Ann as  [MASK]  was late. \n[MASK]\n Zoe , Ann \n Zoe \n\n"
+        "Zoe rang the man as [MASK] was ill.\n[MASK]\nThe man,Zoe\nThe man\n"
+    )
+    assert [tuple(row.values()) for row in rows_of("wsc273", tmp_path / "wsc273.txt", text)] == [
+        ("Zoe rang Ann as [MASK] was late.", "Ann", "Zoe", "2"),
+        ("Zoe rang the man as [MASK] was ill.", "The man", "Zoe", "1"),
+    ]
+
+
+def test_translations_stand_in_a_file_of_their_own_packed_or_not(tmp_path: Path) -> None:
+    english = tmp_path / "tatoeba.deu-eng.eng"
+    german = "Anna\xa0l\u00e4uft.\nHalt!\n"
+    expected = [
+        {"german": "Anna l\u00e4uft.", "english": "Ann runs."},
+        {"german": "Halt!", "english": "Stop!"},
+    ]
+    content = b"Ann  runs.\nStop!\n"
+    (tmp_path / f"{english.name}.xz").write_bytes(lzma.compress(content))
+    assert rows_of("tatoeba", tmp_path / "tatoeba.deu-eng.deu", german) == expected
+    english.write_bytes(content.replace(b"Stop!\n", b""))
+    with pytest.raises(corpora.DataError, match=r"as many lines as .*\.eng has, got 2 and 1; rep"):
+        rows_of("tatoeba", tmp_path / "tatoeba.deu-eng.deu", german)
+    english.write_bytes(content.replace(b"Stop!", b" "))
+    with pytest.raises(corpora.DataError, match=r"eng\.deu, line 2: expected a German and an Engl"):
+        rows_of("tatoeba", tmp_path / "tatoeba.deu-eng.deu", german)
+
+
 @pytest.mark.parametrize(
     ("name", "file", "text", "message"),
     [
+        ("tatoeba", "tatoeba.deu-eng.deu", "Halt!\n", r"expected tatoeba\.deu-eng\.eng beside it"),
+        ("snli", "dev.jsonl", '{"premise": "a", "hypothesis": "b", "label": "-"}', "labels entail"),
+        ("mnli", "dev.jsonl", '{"premise": "a", "label": "neutral"}', "line 1: .*'hypothesis'"),
+        ("wsc273", "wsc273.txt", "[MASK] a\n[MASK]\nb,c\n", "line 1: expected five lines"),
+        ("wsc273", "wsc273.txt", "[MASK] a\n[MASK]\nb,c\nd\n\n", "line 1: expected five lines"),
+        ("wsc273", "wsc273.txt", "[MASK] a\n[MASK]\nb,c\nb\nd\n", "line 1: expected five lines"),
+        ("wsc273", "wsc273.txt", "[MASK] a\nshe\nb,c\nb\n\n", "line 1: expected five lines"),
+        ("wsc273", "wsc273.txt", "[MASK] a\n[MASK]\nb,c,d\nb\n\n", "a text with one .MASK"),
+        ("wsc273", "wsc273.txt", "[MASK] a\n[MASK]\nb,b\nb\n\n", "two different candidates"),
+        ("wsc273", "wsc273.txt", "she a\n[MASK]\nb,c\nb\n\n", "a text with one .MASK"),
         ("wikiann", "en.dev", "Ann\tB-PER\n", "line 1: expected 'en:' and a token, a tab"),
         ("wikiann", "en.dev", "en:Ann\tI-PER\n", "at its end: expected a tag for every token"),
         ("xquad", "xquad.en.json", '{"data": [{}]}', "expected JSON in SQuAD's form, got KeyError"),

@@ -5,14 +5,17 @@ import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 import datasets
+import numpy as np
 import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from tlcourse import corpora, metrics
-from tlcourse.corpora import conllu
+from tlcourse.adaptation import baselines
+from tlcourse.corpora import conllu, reading
 from tlcourse.corpora.catalogue import CORPORA
 
 pytestmark = pytest.mark.real_data
@@ -140,8 +143,78 @@ def test_what_is_not_unique_in_the_pairs_of_sentences() -> None:
     assert [len(set(train) & set(each)) for each in (validation, test)] == [6, 7]
 
 
+def test_what_is_not_unique_in_the_pairs_of_inference() -> None:
+    """The data cards say so."""
+    found = {}
+    for name in ("snli", "mnli"):
+        premises, hypotheses, _ = load(name)["validation"][:].values()
+        found[name] = [len({*zip(premises, hypotheses, strict=True)}), len({*premises})]
+    assert found == {"snli": [9_840, 3_319], "mnli": [9_815, 3_334]}
+
+
+def labels_with(word: str, name: str) -> Counter:
+    """How often the hypotheses with a word have each label."""
+    _, hypotheses, labels = load(name)["validation"][:].values()
+    both = zip(hypotheses, labels, strict=True)
+    return Counter(label for text, label in both if word in re.findall(r"\w+", text.lower()))
+
+
+def test_words_of_hypotheses_that_tell_their_labels() -> None:
+    """The data cards say so."""
+    assert labels_with("nobody", "snli") == {"contradiction": 53}
+    asleep, never = labels_with("sleeping", "snli"), labels_with("never", "mnli")
+    assert (asleep["contradiction"], asleep.total()) == (95, 108)
+    assert (never["contradiction"], never.total()) == (148, 190)
+
+
+def test_how_much_the_hypothesis_alone_gives_away() -> None:
+    """The data cards and the sample's README say so."""
+
+    def error(guessed: Iterable[str], rows: datasets.Dataset) -> float:
+        return float(np.mean([a != b for a, b in zip(guessed, rows["label"][:], strict=True)]))
+
+    found = []
+    sample = corpora.load("snli", source="sample")["validation"]
+    for name in ("mnli", "snli"):
+        train, held_out = corpora.split_by(load(name)["validation"], "premise")
+        model = baselines.linear("logistic regression", 1.0)
+        model.fit(train["hypothesis"][:], train["label"][:])
+        commonest = Counter(train["label"][:]).most_common(1)[0][0]
+        found.append(error([commonest] * len(held_out), held_out))
+        found.append(error(model.predict(held_out["hypothesis"][:]), held_out))
+    found.append(error(model.predict(sample["hypothesis"][:]), sample))
+    assert found == pytest.approx([0.634, 0.501, 0.667, 0.428, 0.433], abs=0.005)
+
+
+def test_the_file_of_wsc273_names_the_right_candidate_first_and_the_rows_do_not() -> None:
+    folder = reading.local_folder(CORPORA["wsc273"])
+    lines = (folder / "wsc273.txt").read_text("utf-8").split("\n")
+    schemas = zip(lines[2::5], lines[3::5], strict=False)
+    first = [both.split(",")[0].split() == right.split() for both, right in schemas]
+    assert first == [True] * 273
+    rows = load("wsc273")["test"]
+    assert all(
+        one.casefold() < two.casefold()
+        for one, two in zip(rows["candidate1"][:], rows["candidate2"][:], strict=True)
+    )
+    assert sum(bool(re.search(r"\[MASK\] [.,;:!?']", text)) for text in rows["text"][:]) == 18
+    assert len(set(rows["text"][:])) == 273
+
+
+def test_letters_alone_find_few_translations() -> None:
+    """The data card says so."""
+    german, english = load("tatoeba")["test"][:].values()
+    assert len(set(german)) == len(set(english)) == 1_000
+    assert sum("Tom" in re.findall(r"\w+", text) for text in english) == 23
+    counting = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True)
+    vectors = counting.fit_transform([*german, *english])
+    nearest = (vectors[:1_000] @ vectors[1_000:].T).toarray().argmax(axis=1)
+    assert np.mean(nearest != np.arange(1_000)) == pytest.approx(0.737, abs=0.005)
+
+
 PAIRS = {"good", "bad", "premise", "hypothesis", "sentence1", "sentence2", "choice1", "choice2"}
-TEXTS = {"text", "tokens", "question", "paragraph"} | PAIRS  # columns, not labels
+PAIRS |= {"german", "english"}
+TEXTS = {"text", "tokens", "question", "paragraph"} | PAIRS  # columns, not labels or names
 PROSE = {"wikitext-2", "wikitext-103", "wnut17"}  # short lines of it may be anyone's
 
 

@@ -8,7 +8,7 @@ STUDIES = {  # by module of `studies`, the names of what it measures
     "transfer": ("transfer",),
     "released": ("released", "transfer_released"),
     "tasks": ("tasks", "reviews", "tasks_released"),
-    "beyond": ("beyond_rates",),
+    "beyond": ("beyond_rates", "tasks_beyond"),
     "grid_search": ("screen",),
     "trec": ("schemes", "other_schemes", "few_labels", "tapt", "tapt_texts", "more_signal"),
     "combined": ("combined", "distilled"),

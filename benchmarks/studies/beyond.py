@@ -4,7 +4,8 @@
 our shape from scratch, our two checkpoints, and all-MiniLM-L6-v2, each with the task's own head and
 trained whole. Nothing but the learning rate is chosen, by `python -m benchmarks beyond_rates` on
 WikiANN's and STS-B's validation splits with few examples and one seed; other tasks take the rate of
-the one that they resemble. XQuAD has one split; of its paragraphs a fifth is held out, with all their questions.
+the one that they resemble. XQuAD has one split, so a fifth of its paragraphs is held out, with all
+their questions.
 
 BERT's published figures stand beside it as a scale: its body has 12 layers of 768 and was trained
 on 3.3 billion words. What MiniLM has read is like some of the tasks: its card lists SQuAD 2.0,
@@ -14,7 +15,7 @@ Finished runs are kept in `runs/tasks_beyond/`, and carried in `benchmarks/finis
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -25,10 +26,11 @@ from datasets import Dataset
 from scipy.stats import spearmanr
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from benchmarks import clocks, runner
+from benchmarks import clocks, markdown, runner
+from benchmarks.markdown import error_cell, source
 from benchmarks.studies import released
 from benchmarks.studies.grid_search import best, tried
-from tlcourse import corpora, spans
+from tlcourse import corpora, results, spans
 from tlcourse.adaptation import Recipe, Similarity, SpanReader, Tagger, TaskModel, adapt
 from tlcourse.metrics import Interval, bootstrap_interval
 from tlcourse.transformer import Transformer
@@ -43,8 +45,11 @@ LOWEST = {MASKED: 2.5e-4, MINILM: 5e-5}  # of three learning rates, each twice t
 LIKE = {"wikiann": "wikiann", "wnut17": "wikiann", "xquad": "wikiann", "stsb": "stsb"}  # in rates
 HEAD_RATE = 3e-3  # of the head, as in the presets
 MIN_STEPS = 100
-PUBLISHED = {  # of BERT-base, with its source
-    "wnut17": ("40-47", "entity F1, as papers report it for cased BERT-base"),
+PUBLISHED = {  # of larger models: a score × 100, and who reports it
+    "wnut17": ("50.2", "Flair embeddings (Akbik et al., 2018), as NLP-progress lists them"),
+    "wikiann": ("85.2", "multilingual BERT, English, 20,000 sentences (Hu et al., 2020, XTREME)"),
+    "xquad": ("83.5", "multilingual BERT, English, trained on all of SQuAD (Hu et al., 2020)"),
+    "stsb": ("85.8", "BERT-base, Spearman's correlation on GLUE's test (Devlin et al., 2019)"),
 }
 
 
@@ -291,18 +296,101 @@ def search() -> dict:
     }
 
 
-def jobs(choices: dict[str, dict[str, float]], seeds: Sequence[int] = SEEDS) -> list[Job]:
-    """The runs of a row after those of the row before, for each seed."""
+def jobs(choices: dict[str, dict[str, float]]) -> list[Job]:
+    """The runs, those of one seed after those of the seed before."""
     found = []
-    for task, examples in BUDGETS:
-        for way in WAYS:
-            model = way if way in LOWEST or way == CAUSAL else MASKED
-            rate = choices[LIKE[task]][MINILM if model == MINILM else MASKED]
+    for seed in SEEDS:
+        for way in reversed(WAYS):
+            model = way if way in (CAUSAL, MINILM) else MASKED
             found += [
-                Job(task, examples, way, seed, recipe(task, rate), model=model)
-                for seed in (seeds[:1] if way == RULE else seeds)
+                Job(
+                    task,
+                    examples,
+                    way,
+                    seed,
+                    recipe(task, choices[LIKE[task]][MINILM if model == MINILM else MASKED]),
+                    model=model,
+                )
+                for task, examples in BUDGETS
+                if way != RULE or seed == SEEDS[0]
             ]
     return found
 
 
-STUDIES = {"beyond_rates": runner.Measurement(search)}
+def measure() -> dict:
+    """One row a task, number of examples and way, over its seeds.
+
+    Raises FileNotFoundError where the results of `beyond_rates` are not stored.
+    """
+    runs = runner.run_all(jobs(results.stored("beyond_rates")["choices"]))
+    rows = []
+    for task, examples in BUDGETS:
+        for way in WAYS:
+            mine = [
+                run
+                for run in runs
+                if (run["task"], run["examples"], run["way"]) == (task, examples, way)
+            ]
+            rows.append(_row(task, examples, way, mine))
+    return {
+        "job": "tasks_beyond",
+        **runner.provenance(
+            "WikiANN (English), WNUT-17 and STS-B, test; XQuAD (English), a fifth of its "
+            "paragraphs",
+            runs=runs,
+            note=runner.pooled(),
+        ),
+        "judged": {task: kind.judged for task, kind in KINDS.items()},
+        "published": PUBLISHED,
+        "rows": rows,
+    }
+
+
+def _row(task: str, examples: int | None, way: str, mine: list[dict]) -> dict:
+    """One way to learn a task; the interval is over seeds, of a single run over judged items."""
+    scores = [next(iter(run["scores"].values())) for run in mine]
+    row = {"task": task, "examples": examples, "way": way, "seeds": [run["seed"] for run in mine]}
+    row |= {"learnt_from": mine[0]["learnt_from"], "of": mine[0]["of"]}
+    if len(scores) > 1:
+        row |= runner.over_seeds(scores)
+        row["scores"] = row.pop("errors")
+    else:
+        row |= {"scores": scores, "mean": scores[0], "interval": mine[0]["interval"]}
+    row["each"] = {
+        name: sum(run["scores"][name] for run in mine) / len(mine) for name in mine[0]["scores"]
+    }
+    return row | {"seconds": sum(run["seconds"] for run in mine) / len(mine)}
+
+
+def section(study: dict[str, Any]) -> str:
+    """For RESULTS.md: a row a way, a column a task, and published figures below."""
+    cells = {(row["task"], row["examples"], row["way"]): row for row in study["rows"]}
+    columns = list(dict.fromkeys((task, examples) for task, examples, _ in cells))
+    of = {(task, examples): row["learnt_from"] for (task, examples, _), row in cells.items()}
+    rows = [
+        [way, *(error_cell(cells[*column, way]) for column in columns)]
+        for way in dict.fromkeys(way for *_, way in cells)
+    ]
+    seconds = [
+        [way, *(f"{cells[*column, way]['seconds']:.0f}" for column in columns)]
+        for way in dict.fromkeys(way for *_, way in cells)
+    ]
+    judged = "; ".join(f"{task}: {what}" for task, what in study["judged"].items())
+    published = [[task, figure, who] for task, (figure, who) in study["published"].items()]
+    head = ["", *(f"{task}, {of[task, examples]:,} examples" for task, examples in columns)]
+    return markdown.section(
+        "## Tasks beyond classification",
+        f"Scores × 100, the higher the better ({judged}). Mean with 95 % interval, over seeds, or "
+        f"over the judged items where there is a single run. {source(study, 'lesson 09')}",
+        markdown.table(head, rows),
+        "Seconds of processor time to train and to answer:",
+        markdown.table(head, seconds),
+        "Published figures of larger models, as a scale; they trained on more data:",
+        markdown.table(["task", "score", "who"], published, left=(0, 2)),
+    )
+
+
+STUDIES = {
+    "beyond_rates": runner.Measurement(search),
+    "tasks_beyond": runner.Measurement(measure, section),
+}

@@ -163,17 +163,18 @@ def f1_bars(scores: Mapping[str, Score], released: str, **texts: Unpack[Texts]) 
 
 def answer_scores(
     question: str,
+    answer: str,
     tokens: Sequence[str],
-    first: Sequence[float],
-    last: Sequence[float],
+    shares: tuple[Sequence[float], Sequence[float]],
     span: tuple[int, int],
     **texts: Unpack[Texts],
 ) -> Picture:
     """The probability of each token as first and as last one of the answer; the span is shaded.
 
-    `first` and `last` are shares, one for each of `tokens`; `span` are the answer's two places.
+    `shares` are those of each of `tokens` as first and as last token, and `span` the answer's two
+    places. A token is named where it is in the span, or one of its shares is at least 3 %.
     """
-    answer = "".join(tokens[span[0] : span[1] + 1]).strip()
+    first, last = shares
     texts = {
         "title": f"“{question}” → {answer}",
         "alt": f"Probability as first token: highest at “{tokens[int(np.argmax(first))].strip()}” "
@@ -189,7 +190,12 @@ def answer_scores(
     ):
         look = {"width": 0.4, "color": COLOURS[hue], "label": name}
         axes.bar(places + shift, 100 * np.asarray(shares), **look)
-    axes.set_xticks(places, [token.strip() for token in tokens], rotation=90, fontsize=8)
+    named = [
+        place
+        for place in places
+        if span[0] <= place <= span[1] or max(first[place], last[place]) >= 0.03
+    ]
+    axes.set_xticks(named, [tokens[place].strip() for place in named], rotation=90, fontsize=9)
     axes.set_xlim(-0.7, len(tokens) - 0.3)
     axes.tick_params(axis="x", length=0)
     axes.legend(frameon=False, labelcolor="linecolor", loc="upper right")

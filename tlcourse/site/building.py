@@ -25,6 +25,7 @@ DOCUMENTS = ("RESULTS.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE-PROSE.md"
 CLONE = ("README.md", *DOCUMENTS, "docs", "notebooks")  # what a wheel does not have
 STYLE = Path(__file__).with_name("site.css")
 BADGE = re.compile(r"^\[!\[[^\]]*\]\([^)]*\)\]\([^)]*\)\n*", re.MULTILINE)
+FOLDER = re.compile(r'href="\.\./([\w./-]+)/"')  # a link of a slide
 LINK = re.compile(r"\]\(([^)\s#]+)(#[^)\s]*)?\)")
 PNG = "image/png"
 PAGE = "page.html"
@@ -251,6 +252,7 @@ def _shown(source: Path, lesson: finding.Lesson, output: Any, figures: dict[str,
 def _slides(source: Path, lesson: finding.Lesson, figures: dict[str, str]) -> None:
     """The slides, with the styles, scripts and figures that the site has once for all lessons."""
     text = deck.to_html(slides.of(lesson.path), lesson.title)
+    text = FOLDER.sub(rf'href="{first_cell.address()}/tree/main/\1"', text)
     shared = f'<link rel="stylesheet" href="../_static/{SLIDES}">'
     text = text.replace(deck.style_of(deck.styles()), shared)
     for name, script in deck.scripts().items():

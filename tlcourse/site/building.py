@@ -240,8 +240,8 @@ def _shown(source: Path, lesson: finding.Lesson, output: Any, figures: dict[str,
     folder = source / "_static" / "figures"
     folder.mkdir(exist_ok=True)
     target = folder / f"{lesson.id}-{len(list(folder.glob(f'{lesson.id}-*')))}.webp"
-    with Image.open(io.BytesIO(base64.b64decode(png))) as picture:
-        picture.save(target, lossless=True, quality=75, method=3)  # how hard it tries
+    with Image.open(io.BytesIO(base64.b64decode(png))) as image:
+        image.save(target, lossless=True, quality=75, method=3)  # how hard it tries
     figures[png] = target.name
     alt = html.escape(output.metadata.get(PNG, {}).get("alt", ""))
     picture = f'<img class="figure" alt="{alt}" src="../_static/figures/{target.name}">'

@@ -19,6 +19,7 @@ STUDIES = {  # by module of `studies`, the names of what it measures
     "objectives": ("objectives",),
     "scaling": ("scaling",),
     "ablation": ("ablation",),
+    "eight_bits": ("eight_bits",),
     "stages": ("last_leg", "masked_leg"),
     "interruptions": ("interruptions",),
 }

@@ -32,7 +32,7 @@ import torch
 
 from benchmarks import runner
 from tlcourse import checkpoints, page
-from tlcourse.page.prerender import PLAIN
+from tlcourse.page.packing import PLAIN
 
 MODEL, PEER = "causal-small", "onnxruntime-web@1.23.2"
 LENGTHS, ROUNDS = (16, 32, 64), 15

@@ -52,7 +52,7 @@ def check(rows: list[dict]) -> None:
     for row in rows:
         assert 0 < row["first_view"] < row["first_answer"]
         assert row["ms_16"] > 0
-        assert 15 < row["megabytes"] < 40
+        assert 5 < row["megabytes"] < 12
 
 
 def test_the_picture_shows_the_page(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
-"""The page as one file and as a folder: whole, with the models as they are, and what is refused."""
+"""The page as one file and as a folder: whole, with its models packed, and what is refused."""
 
 import base64
+import gzip
 import json
 import re
 import shutil
@@ -19,7 +20,7 @@ from tlcourse.adaptation import SCHEMES, Classifier
 from tlcourse.bpe import Tokenizer
 from tlcourse.cli import main
 from tlcourse.files import PACKAGE
-from tlcourse.page import build, building, card, drawing, prerender
+from tlcourse.page import build, building, card, drawing, packing, prerender
 from tlcourse.page.models import ADDED, BLOCK, EDITS, FILES, OWN_CONFIG, chosen, shipped
 from tlcourse.transformer import Config, Transformer, gpt2
 
@@ -80,8 +81,8 @@ def test_one_file_holds_everything(model: Path, tmp_path: Path) -> None:
     page = Page(out.read_text(encoding="utf-8"))
     assert made(page)["models"] == [model.name] and made(page)["classifiers"] == []
     for file in FILES:
-        kept = base64.b64decode(page.scripts[f"{model.name}/{file}"], validate=True)
-        assert kept == (model / file).read_bytes()
+        kept = base64.b64decode(page.scripts[f"{model.name}/{file}.gz"], validate=True)
+        assert kept == packing.packed(file, (model / file).read_bytes())
     assert not [each for _, each in page.tags if {"src", "style"} & set(each) or linked(each)]
     assert "connect-src" not in policy(page) and policy(page).startswith("default-src 'none';")
     (font,) = re.findall(
@@ -114,7 +115,8 @@ def test_a_folder_has_the_files_of_the_models(model: Path, tmp_path: Path) -> No
         assert picture.size == card.SIZE
     assert "connect-src 'self'" in policy(page) and "'unsafe-inline'" not in policy(page)
     for file in FILES:
-        assert (index.parent / model.name / file).read_bytes() == (model / file).read_bytes()
+        kept = (index.parent / model.name / f"{file}.gz").read_bytes()
+        assert kept == packing.packed(file, (model / file).read_bytes())
     needs = [each.get("src") or linked(each) for _, each in page.tags]
     assert any(needs) and all((index.parent / each).is_file() for each in needs if each)
     assert not [each for _, each in page.tags if "style" in each]  # its policy forbids them
@@ -131,7 +133,7 @@ def test_all_shipped_models_are_the_default(tmp_path: Path) -> None:
     found = json.loads(listed)
     assert found["models"] == checkpoints.names()
     assert [*found["models"], *(each["name"] for each in found["classifiers"])] == shipped()
-    assert len(text) < 20e6 * len(checkpoints.names()) + 2e6
+    assert len(text) < 9e6 * len(checkpoints.names()) + 1e6
 
 
 def test_what_is_refused(model: Path, tmp_path: Path) -> None:
@@ -162,7 +164,7 @@ def test_the_first_view_is_what_the_model_makes_of_the_example(tmp_path: Path) -
     """Each of its numbers once more, by another way: the plain call of the model."""
     folder = checkpoints.folder_of("causal-small")
     kept = prerender.reading(folder)
-    model, tokenizer = checkpoints.load(folder, prerender.PLAIN)
+    model, tokenizer = packing.load_rounded(folder)
     with torch.no_grad():
         shares = model(torch.tensor([kept["ids"]]))[0, -1].softmax(-1)
     assert kept["texts"] == tokenizer.tokens(kept["ids"]) and kept["place"] == len(kept["ids"]) - 1
@@ -235,7 +237,8 @@ def test_a_classifier_brings_its_files_or_the_model_it_stands_on(tmp_path: Path)
     names = [(each.name, each.base) for each in chosen([added])]
     assert names == [("causal-small", None), ("added", "causal-small")]
     index = build(tmp_path / "page", [added])
-    assert {path.name for path in (index.parent / "added").iterdir()} == set(ADDED)
+    packed = {path.name for path in (index.parent / "added").iterdir()}
+    assert packed == {f"{file}.gz" for file in ADDED}
     adapters = classifier(tmp_path / "adapters", "Houlsby adapters")
     with pytest.raises(ValueError, match="for the page, got adapters, adapted by Adapters"):
         chosen(["causal-small", adapters])
@@ -314,10 +317,11 @@ def test_a_classifier_of_an_earlier_version_comes_as_this_one_saves_it(
     del record["dropout"]
     files.write_json(own / "classifier.json", record | {"scheme": scheme})
     index = build(tmp_path / "page", ["causal-small", own])
-    assert files.read_json(index.parent / "own" / "classifier.json") == record | {"scheme": now}
+    kept = (index.parent / "own" / "classifier.json.gz").read_bytes()
+    assert json.loads(gzip.decompress(kept)) == record | {"scheme": now}
     text = build(tmp_path / "page.html", ["causal-small", own]).read_text(encoding="utf-8")
-    kept = re.search(r'<script id="own/classifier.json"[^>]*>([^<]*)<', text)[1]
-    assert json.loads(base64.b64decode(kept)) == record | {"scheme": now}
+    kept = re.search(r'<script id="own/classifier.json.gz"[^>]*>([^<]*)<', text)[1]
+    assert json.loads(gzip.decompress(base64.b64decode(kept))) == record | {"scheme": now}
 
 
 def test_page_and_builder_read_the_same_edits() -> None:

@@ -1,6 +1,7 @@
 """The page's models give what PyTorch gives: logits, attention, hidden states, probabilities."""
 
 import copy
+import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +18,12 @@ from tlcourse import checkpoints, looking
 from tlcourse.adaptation import Classifier, LayerMix, LoRA
 from tlcourse.adaptation.edits import LoRALinear
 from tlcourse.bpe import EOS, MASK, Tokenizer, normalise
-from tlcourse.device import Compute
 from tlcourse.evaluation import generate
 from tlcourse.looking.heads import intervening_on_heads
+from tlcourse.page.packing import PLAIN, WEIGHTS, in_8_bits, load_rounded
 from tlcourse.transformer import Config, Transformer, record
 
 pytestmark = needed
-PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 CLOSE = 5e-6  # the largest difference, as a share of the largest number
 TEXTS = [
     "The first train to Paris leaves in the morning, and the last one never does.",
@@ -111,6 +111,11 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Asked:
     models["small"] = small(folder / "small", tokenizer)
     places = {name: {"folder": str(checkpoints.folder_of(name))} for name in list(models)[:2]}
     places |= {name: {"folder": str(folder / "small"), "plain": name == "plain"} for name in PAIR}
+    packed, models["eight"] = folder / "eight", load_rounded("causal-small")[0]
+    shutil.copytree(checkpoints.folder_of("causal-small"), packed)
+    weights = packed / WEIGHTS
+    weights.write_bytes(in_8_bits(weights.read_bytes()))
+    places["eight"] = {"folder": str(packed)}
     classifiers = made(models["small"], tokenizer)
     for name, classifier in classifiers.items():
         classifier.save(folder / name)
@@ -143,6 +148,7 @@ def runs(ids: list[list[int]]) -> Iterator[dict]:
     yield {"name": "one", "model": "causal-small", "ids": ids[0][:1]}
     for name in PAIR:
         yield {"name": name, "model": name, "ids": ids[0][:15]}
+    yield {"name": "eight", "model": "eight", "ids": ids[0]}
 
 
 @torch.no_grad()
@@ -162,6 +168,12 @@ def test_shipped_models(asked: Asked, name: str) -> None:
     for number, ids in enumerate(asked.ids):
         check(asked, f"{name}-{number}", asked.models[name], ids)
     check(asked, "one", asked.models["causal-small"], asked.ids[0][:1])
+
+
+def test_weights_in_8_bits(asked: Asked) -> None:
+    check(asked, "eight", asked.models["eight"], asked.ids[0])
+    exact = numbers(asked.folder, "causal-small-0.logits")
+    assert 0.01 < np.abs(numbers(asked.folder, "eight.logits") - exact).max() < 1
 
 
 @pytest.mark.parametrize("name", ["causal-small", "masked-small"])

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import {
   attention,
   causalMask,
@@ -109,6 +110,21 @@ test("all three kinds of numbers are read, wherever they lie", () => {
   tensors.get("scalar").numbers()[0] = 7;
   assert.deepEqual([...tensors.get("scalar").numbers()], [Math.fround(0.1)], "each time anew");
   assert.equal(tensors.size, 4);
+});
+
+test("8 bits are whole numbers times the scale of their row", () => {
+  const scales = ["F32", [2], floats(0.1, 2)];
+  const parts = { m: ["I8", [2, 3], [127, 0x81, 0, 1, 2, 0xff]], "m.scale": scales };
+  const m = readSafetensors(file(parts)).get("m");
+  assert.deepEqual(m.shape, [2, 3]);
+  const tenth = Math.fround(0.1);
+  const expected = [Math.fround(127 * tenth), Math.fround(-127 * tenth), 0, 2, 4, -2];
+  assert.deepEqual([...m.numbers()], expected);
+  assert.deepEqual([...m.numbers()], expected, "each time anew");
+  for (const scale of [undefined, ["F32", [3], floats(1, 2, 3)]]) {
+    const wrong = file(scale ? { ...parts, "m.scale": scale } : { m: parts.m });
+    assert.throws(() => readSafetensors(wrong), /a scale for each row of m in .* build the page again$/u);
+  }
 });
 
 test("half precision: zeros, infinities, no number", () => {
@@ -254,7 +270,7 @@ test("a type of numbers that only objects have is not known", () => {
   const typed = (dtype) => file({ a: [dtype, [1], new Uint8Array(4)] });
   assert.deepEqual([...readSafetensors(typed("F32")).get("a").numbers()], [0]);
   for (const dtype of ["constructor", "toString", "__proto__", "F64"]) {
-    assert.throws(() => readSafetensors(typed(dtype)), /numbers of type F16, BF16, F32 in/u);
+    assert.throws(() => readSafetensors(typed(dtype)), /numbers of type F16, BF16, F32, I8 in/u);
   }
 });
 
@@ -287,12 +303,36 @@ test("a file beside the page is asked for by an address that keeps its name whol
     for (const name of names) {
       await jsonOf(`${name}/config.json`);
       const { href, pathname, search, hash } = asked.at(-1);
-      assert.equal(decodeURIComponent(pathname), `/page/${name}/config.json`, href);
+      assert.equal(decodeURIComponent(pathname), `/page/${name}/config.json.gz`, href);
       assert.deepEqual([search, hash], ["", ""]);
     }
     assert.equal((await bytesOf("plain-2/a")).length, 2);
   } finally {
     Object.assign(globalThis, { document, fetch });
+  }
+});
+
+test("files are unpacked, in the page or beside it, unless a server has done so", async () => {
+  const { document, fetch, DecompressionStream } = globalThis;
+  const packed = new Uint8Array(gzipSync(Buffer.from('{"a": 1}')));
+  const shown = { textContent: Buffer.from(packed).toString("base64") };
+  globalThis.document = { getElementById: (id) => (id === "m/in.gz" ? shown : null) };
+  const served = new Map([
+    ["m/packed.gz", packed],
+    ["m/plain.gz", Buffer.from('{"a": 1}')],
+    ["m/short.gz", packed.subarray(0, -5)],
+  ]);
+  globalThis.fetch = async (address) => new Response(served.get(address));
+  try {
+    for (const name of ["m/in", "m/packed", "m/plain"]) {
+      assert.deepEqual(await jsonOf(name), { a: 1 }, name);
+    }
+    const damaged = /^expected all of m\/short, packed with gzip, .* copy it again$/u;
+    await assert.rejects(bytesOf("m/short"), { message: damaged });
+    delete globalThis.DecompressionStream;
+    await assert.rejects(bytesOf("m/in"), /a browser that unpacks gzip .* Firefox 113, Safari/u);
+  } finally {
+    Object.assign(globalThis, { document, fetch, DecompressionStream });
   }
 });
 

@@ -1,5 +1,7 @@
 """The site: every link leads somewhere in it, and it needs nothing from elsewhere."""
 
+import base64
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,10 +10,11 @@ from urllib.parse import unquote, urldefrag
 
 import pytest
 from bs4 import BeautifulSoup
+from PIL import Image
 
 from tests.browser import chromium, needed, wait
 from tlcourse.cli import main
-from tlcourse.lessons import every, finding
+from tlcourse.lessons import every, finding, get
 from tlcourse.site import build, reference
 
 pytest.importorskip("furo", reason="needs the extra: .[site]")
@@ -32,7 +35,8 @@ def pages(site: Path) -> dict[Path, BeautifulSoup]:
 
 def addresses(page: BeautifulSoup) -> Iterator[str]:
     for name in ("href", "src"):
-        yield from (part[name] for part in page.find_all(attrs={name: True}))
+        parts = page.find_all(attrs={name: True})
+        yield from (part[name] for part in parts if part.name != "use")  # an icon
 
 
 def test_no_link_within_the_site_is_dead(site: Path, pages: dict) -> None:
@@ -88,10 +92,44 @@ def test_the_reference_has_every_public_name(pages: dict, site: Path) -> None:
         assert set(getattr(module, "__all__", shown)) <= shown, face
 
 
-def test_it_is_no_larger_than_its_parts_need(site: Path) -> None:
+def test_it_is_small(site: Path) -> None:
     size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
-    page = (site / "page.html").stat().st_size  # the weights of a model
-    assert size - page < 20e6
+    print(f"{size / 1e6:.2f} MB")
+    assert size <= 20e6
+
+
+def test_every_icon_is_in_the_script(site: Path, pages: dict) -> None:
+    icons = (site / "_static" / "icons.js").read_text("utf-8")
+    for path, page in pages.items():
+        used = {part["href"].removeprefix("#") for part in page.select("use")}
+        assert path.parent.name == "slides" or used, path.name
+        assert [name for name in used if f'id=\\"{name}\\"' not in icons] == [], path.name
+
+
+def test_figures_are_those_of_the_lesson(site: Path) -> None:
+    """Pixel by pixel, and in the slides the same files."""
+    lesson = get("02")
+    cells = finding.code_cells(finding.read_notebook(lesson.path))
+    data = [output.get("data", {}) for cell in cells for output in cell.outputs]
+    pngs = [base64.b64decode(each["image/png"]) for each in data if "image/png" in each]
+    deck = (site / "slides" / f"{lesson.path.stem}.html").read_text("utf-8")
+    assert pngs and "base64," not in deck
+    for number, png in enumerate(pngs):
+        path = site / "_static" / "figures" / f"{lesson.id}-{number}.webp"
+        assert path.stat().st_size < len(png)
+        with Image.open(io.BytesIO(png)) as drawn, Image.open(path) as shown:
+            assert drawn.convert("RGB").tobytes() == shown.convert("RGB").tobytes()
+        assert f"../_static/figures/{path.name}" in deck
+
+
+def test_slides_share_styles_and_scripts(site: Path, pages: dict) -> None:
+    for path in (site / "slides").glob("*.html"):
+        page = pages[path]
+        assert not page.select("style, script:not([src])"), path.name
+        (style,) = page.select("link[rel=stylesheet]")
+        names = [part["src"] for part in page.select("script")]
+        assert style["href"] == "../_static/slides.css"
+        assert names == [f"../_static/{name}" for name in ("reveal.js", "notes.js", "deck.js")]
 
 
 def test_a_folder_in_use_is_refused_before_the_work(tmp_path, monkeypatch, capsys) -> None:
@@ -143,6 +181,31 @@ def test_it_is_accessible_and_fits_a_phone(site: Path, browser: Any, name: str, 
 
 
 @pytest.mark.browser
+def test_slides_open_from_disk(site: Path, browser: Any) -> None:
+    seen(browser, 1280, "light")
+    title = "return document.querySelector('.reveal.ready section.present h1')?.innerText"
+    widths = "return [...document.images].map((each) => each.naturalWidth)"
+    for lesson in every():
+        browser.get((site / "slides" / f"{lesson.path.stem}.html").as_uri())
+        shown = wait("the first slide", lambda: browser.execute_script(title), 0.1)
+        assert shown.startswith(f"{lesson.id} ·"), shown
+        assert 0 not in browser.execute_script(widths)
+        assert browser.get_log("browser") == []
+
+
+@pytest.mark.browser
+def test_the_icons_are_there(site: Path, browser: Any) -> None:
+    seen(browser, 1280, "light")
+    for name in ("index.html", "docs/teaching/plans.html"):
+        browser.get((site / name).as_uri())
+        missing = """return [...document.querySelectorAll("svg use")]
+          .map((each) => each.getAttribute("href"))
+          .filter((name) => !document.querySelector(name));"""
+        assert browser.execute_script(missing) == []
+        assert browser.execute_script("return document.querySelectorAll('svg use').length") > 3
+
+
+@pytest.mark.browser
 def test_search_finds_rotary_in_lesson_02_without_a_network(site: Path, browser: Any) -> None:
     seen(browser, 1280, "light")
     browser.get(f"{(site / 'search.html').as_uri()}?q=rotary")
@@ -153,6 +216,8 @@ def test_search_finds_rotary_in_lesson_02_without_a_network(site: Path, browser:
 
 for test in (
     test_it_is_accessible_and_fits_a_phone,
+    test_slides_open_from_disk,
+    test_the_icons_are_there,
     test_search_finds_rotary_in_lesson_02_without_a_network,
 ):
     test.pytestmark = [*getattr(test, "pytestmark", []), needed[1]]

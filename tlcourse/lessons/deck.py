@@ -24,36 +24,48 @@ def to_html(sections: Sequence[Section], title: str) -> str:
     """One HTML page with all slides, its scripts and styles inside."""
     slides = "\n".join(_section(slide) for section in sections for slide in section.slides)
     slides = re.sub(r'href="(\w+)\.ipynb', r'href="\1.html', slides)  # the slides of that lesson
-    light, dark = (HtmlFormatter(style=s).get_style_defs(".reveal code") for s in (LIGHT, DARK))
-    dark = f"@media screen and (prefers-color-scheme: dark) {{ {dark} }}"
-    ours = (HERE / "deck.css").read_text("utf-8")
-    styles = "\n".join([part("reset.css"), part("reveal.css"), light, dark, ours])
-    script = (HERE / "deck.js").read_text("utf-8")
-    scripts = "\n".join(map(script_of, (part("reveal.js"), part("notes.js"), script)))
+    inside = "\n".join(map(script_of, scripts().values()))
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{html.escape(title)}</title>
-<style>
-{styles}
-</style>
+{style_of(styles())}
 </head>
 <body>
 <div class="reveal"><div class="slides">
 {slides}
 </div></div>
-{scripts}
+{inside}
 </body>
 </html>
 """
+
+
+def styles() -> str:
+    """The style sheet of all slides."""
+    light, dark = (HtmlFormatter(style=s).get_style_defs(".reveal code") for s in (LIGHT, DARK))
+    dark = f"@media screen and (prefers-color-scheme: dark) {{ {dark} }}"
+    ours = (HERE / "deck.css").read_text("utf-8")
+    return "\n".join([part("reset.css"), part("reveal.css"), light, dark, ours])
+
+
+def scripts() -> dict[str, str]:
+    """The scripts of all slides by file name, in their order."""
+    ours = (HERE / "deck.js").read_text("utf-8")
+    return {"reveal.js": part("reveal.js"), "notes.js": part("notes.js"), "deck.js": ours}
 
 
 def part(name: str) -> str:
     """A file of reveal.js, without the address of its sources."""
     text = (REVEAL / name).read_text("utf-8")
     return re.sub(r"^//# sourceMappingURL=.*$", "", text, flags=re.MULTILINE)
+
+
+def style_of(source: str) -> str:
+    """A style sheet as an element that contains it."""
+    return f"<style>\n{source}\n</style>"
 
 
 def script_of(source: str) -> str:

@@ -8,7 +8,8 @@
 On a command line that is `tlcourse page --out page.html`. The page's engine mirrors the package in
 JavaScript: `bpe.js`, `attention.js`, `block.js`, `model.js`, `lora.js`, `generate.js` and
 `classify.js`, on one matrix kernel (`kernel.wat`). What a model makes of a text is a reading
-(`reading.js`), and a room (`room_*.js`) shows it; `page.js` holds the rooms together.
+(`reading.js`), and a room (`room_*.js`) shows it; `page.js` holds the rooms together. `packing`
+describes the form in which a page has the files of its models.
 """
 
 from tlcourse.page.building import build

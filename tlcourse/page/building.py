@@ -16,7 +16,7 @@ from tlcourse import checkpoints, files, lessons
 from tlcourse.adaptation import Classifier
 from tlcourse.files import PACKAGE
 from tlcourse.lessons import first_cell
-from tlcourse.page import card, drawing, prerender
+from tlcourse.page import card, drawing, packing, prerender
 from tlcourse.page.models import Shown, chosen
 from tlcourse.transformer import Transformer
 
@@ -74,7 +74,7 @@ def check(shown: Iterable[Shown]) -> None:
             prerender.reading(model.folder)
         else:
             load = trec.load if model.base else Classifier.load
-            load(model.folder).probabilities(prerender.CAUSALS, compute=prerender.PLAIN)
+            load(model.folder).probabilities(prerender.CAUSALS, compute=packing.PLAIN)
 
 
 def page(shown: Sequence[Shown], first: dict[str, Any], **parts: str) -> str:
@@ -166,16 +166,16 @@ def file_name(path: Path) -> str:
 
 
 def one_file(shown: Sequence[Shown]) -> str:
-    """The page as one text, with all modules in one script and the models' files in base64."""
+    """The page as one text, with all modules in one script and the packed models in base64."""
     script = "\n".join(
         re.sub(r"^export ", "", IMPORT.sub("", source), flags=re.MULTILINE)
         for source in modules().values()
     )
     blocks = [
         f'<script id="{html.escape(model.name)}/{file}" type="application/octet-stream">'
-        f"{base64.b64encode(model.content(file)).decode('ascii')}</script>"
+        f"{base64.b64encode(content).decode('ascii')}</script>"
         for model in shown
-        for file in model.files
+        for file, content in model.packed().items()
     ]
     font = f"data:font/woff2;base64,{base64.b64encode(FONT.read_bytes()).decode('ascii')}"
     style = STYLE.read_text(encoding="utf-8").replace(FONT.name, font)
@@ -201,8 +201,8 @@ def fill(folder: Path, shown: Sequence[Shown]) -> None:
         shutil.copyfile(path, folder / path.name)
     for model in shown:
         (folder / model.name).mkdir()
-        for file in model.files:
-            (folder / model.name / file).write_bytes(model.content(file))
+        for file, content in model.packed().items():
+            (folder / model.name / file).write_bytes(content)
     first = prerender.reading(shown[0].folder)
     card.draw(folder / PICTURE, TITLE, first)
     text = page(

@@ -8,12 +8,13 @@ from pathlib import Path
 from tlcourse import checkpoints, files
 from tlcourse.adaptation import Unchanged, serialization
 from tlcourse.adaptation.serialization import RECORD
+from tlcourse.page.packing import ENDING, WEIGHTS, packed
 from tlcourse.transformer import Config
 
 DEFAULT_MODELS = ("causal-small", "trec-lora")  # of `tlcourse page`
 CLASSIFIERS = "data/classifiers"
-FILES = ("config.json", "tokenizer.json", "model.safetensors")  # of a checkpoint
-ADDED = (RECORD, "model.safetensors")  # of a classifier with added weights only
+FILES = ("config.json", "tokenizer.json", WEIGHTS)  # of a checkpoint
+ADDED = (RECORD, WEIGHTS)  # of a classifier with added weights only
 OWN_CONFIG = asdict(Config())
 BLOCK = ("rotary", "norm_first", "qk_norm", "activation", "token_types", "head_transform")
 BLOCK += ("head_bias",)  # the fields in which the page supports the course's own block only
@@ -31,12 +32,16 @@ class Shown:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that the page needs."""
+        """The files that the page needs, by their names in `folder`."""
         if not self.classifier:
             return FILES
         return ADDED if self.base else (*FILES, RECORD)
 
-    def content(self, file: str) -> bytes:
+    def packed(self) -> dict[str, bytes]:
+        """The files by the names that they have in the page, in its form; see `packing`."""
+        return {file + ENDING: packed(file, self._content(file)) for file in self.files}
+
+    def _content(self, file: str) -> bytes:
         """The content of one of `files`, with the scheme in the form that this version saves.
 
         Earlier versions kept only the name of a scheme.

@@ -9,8 +9,8 @@ import torch
 
 from tlcourse import checkpoints
 from tlcourse.bpe import EOS, MASK, Tokenizer, normalise
-from tlcourse.device import Compute
 from tlcourse.looking import ablating
+from tlcourse.page import packing
 from tlcourse.transformer import record
 
 CAUSAL = "Anna met Peter Brown in Hamburg. Later Peter"
@@ -28,7 +28,6 @@ MASKEDS = (
 )
 BEST = 10  # the number of most probable tokens, as in reading.js; the drawing shows fewer
 NUMBERS = 12  # of each embedding, as in reading.js
-PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 
 
 def examples(causal: bool) -> tuple[str, ...]:
@@ -40,9 +39,10 @@ def examples(causal: bool) -> tuple[str, ...]:
 def reading(folder: Path) -> dict[str, Any]:
     """The reading of a checkpoint's example, a dict as described in reading.js.
 
-    Raises what `checkpoints.load` and `checkpoints.refuse_nan` raise.
+    It is computed with the weights that the page has. Raises what `checkpoints.load` and
+    `checkpoints.refuse_nan` raise.
     """
-    model, tokenizer = checkpoints.load(folder, PLAIN)
+    model, tokenizer = packing.load_rounded(folder)
     config = model.config
     text = examples(config.causal)[0]
     ids = ids_of(tokenizer, text, config.causal)

@@ -1,4 +1,4 @@
-// Weights as they lie in a checkpoint: model.safetensors, in half or single precision.
+// Weights: model.safetensors, in half or single precision, or in 8 bits (see packing.py).
 //
 // The format: 8 bytes that say how long the header is; the header, in JSON, with each tensor's
 // type, shape and place; the numbers themselves. Nothing in such a file is ever run.
@@ -7,6 +7,7 @@ const SIZES = new Map([
   ["F16", 2], // bytes of a number
   ["BF16", 2],
   ["F32", 4],
+  ["I8", 1], // times the scale of its row, which is a tensor of its own
 ]);
 const LONGEST_HEADER = 100_000_000; // bytes, as in the safetensors library
 
@@ -30,7 +31,12 @@ export function readSafetensors(bytes, name = "model.safetensors") {
       throw new Error(`expected all of ${tensor} in ${name}, got ${got}; fetch the file again`);
     }
     end = Math.max(end, start + places[1]);
-    const numbers = () => toFloats(bytes.subarray(start + places[0], start + places[1]), dtype);
+    const own = () => toFloats(bytes.subarray(start + places[0], start + places[1]), dtype);
+    const numbers = dtype === "I8" ? () => scaled(own(), tensors.get(`${tensor}.scale`)) : own;
+    if (dtype === "I8" && `${header[`${tensor}.scale`]?.shape}` !== `${shape.slice(0, 1)}`) {
+      const scales = `a scale for each row of ${tensor}`;
+      throw new Error(`expected ${scales} in ${name}, got others or none; build the page again`);
+    }
     tensors.set(tensor, { shape, numbers });
   }
   if (bytes.length < end) {
@@ -83,6 +89,7 @@ function foreign(bytes) {
 function toFloats(bytes, dtype) {
   const { buffer } = bytes.slice(); // a copy, which begins where numbers may begin
   if (dtype === "F32") return new Float32Array(buffer);
+  if (dtype === "I8") return Float32Array.from(new Int8Array(buffer));
   const halves = new Uint16Array(buffer);
   if (dtype === "BF16") {
     return new Float32Array(Uint32Array.from(halves, (half) => half << 16).buffer);
@@ -91,6 +98,16 @@ function toFloats(bytes, dtype) {
   const floats = new Float32Array(halves.length);
   for (let place = 0; place < halves.length; place++) floats[place] = table[halves[place]];
   return floats;
+}
+
+/** Whole numbers of a matrix times the scale of their row, in place. */
+function scaled(wholes, { numbers }) {
+  const scales = numbers();
+  const columns = wholes.length / scales.length;
+  for (let place = 0; place < wholes.length; place++) {
+    wholes[place] *= scales[Math.floor(place / columns)];
+  }
+  return wholes;
 }
 
 let halfValues = null; // made once, by whoever needs it first

@@ -29,7 +29,7 @@ from tlcourse.adaptation import (
 )
 from tlcourse.adaptation.serialization import RECORD, in_words
 from tlcourse.metrics import wilson_interval
-from tlcourse.page.prerender import PLAIN
+from tlcourse.page.packing import PLAIN
 from tlcourse.transformer import Transformer
 
 BASE = "causal-small"

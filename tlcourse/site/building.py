@@ -2,6 +2,8 @@
 
 import base64
 import html
+import io
+import json
 import re
 import shutil
 import subprocess
@@ -12,6 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
 from tlcourse import files, lessons, page
 from tlcourse.exercises import task
 from tlcourse.lessons import deck, finding, first_cell, slides, solved
@@ -21,10 +25,18 @@ DOCUMENTS = ("RESULTS.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE-PROSE.md"
 CLONE = ("README.md", *DOCUMENTS, "docs", "notebooks")  # what a wheel does not have
 STYLE = Path(__file__).with_name("site.css")
 BADGE = re.compile(r"^\[!\[[^\]]*\]\([^)]*\)\]\([^)]*\)\n*", re.MULTILINE)
+FOLDER = re.compile(r'href="\.\./([\w./-]+)/"')  # a link of a slide
 LINK = re.compile(r"\]\(([^)\s#]+)(#[^)\s]*)?\)")
 PNG = "image/png"
+PAGE = "page.html"
 PAGES = (".md", ".ipynb")
-REVEAL = "reveal.js", "notes.js"
+SLIDES = "slides.css"  # the style sheet that all slides share
+# Furo repeats its icons in every page; here they are in one script.
+ICONS = re.compile(r'<svg [^>]*style="display: none;">.*?</symbol>\s*</svg>', re.DOTALL)
+SHOW_ICONS = "document.body.insertAdjacentHTML('afterbegin', {});\n"
+# Names, operators, punctuation and space in code get the colour of the text around them.
+PLAIN = re.compile(r'<span class="(?:n|o|p|w)">([^<]*)</span>')
+BREAK = re.compile(r"(<(pre|textarea|script|style)\b.*?</\2>)|\s*\n\s+", re.DOTALL)
 SETTINGS = {
     "project": "Transfer learning in NLP",
     "html_title": "Transfer learning in NLP",
@@ -39,6 +51,7 @@ SETTINGS = {
     "html_show_copyright": False,
     "html_show_search_summary": False,  # would fetch pages, which a file cannot
     "html_use_index": False,
+    "html_permalinks": False,  # the contents beside a page have them
     "html_static_path": ["_static"],
     "html_css_files": ["site.css"],
     "html_extra_path": ["_extra"],
@@ -81,14 +94,14 @@ def _sphinx(source: Path, out: Path) -> None:
     settings = "".join(f"{name} = {value!r}\n" for name, value in SETTINGS.items())
     files.write_text(source / "conf.py", settings)
     with tempfile.TemporaryDirectory() as trees:
-        command = [sys.executable, "-m", "sphinx", "-q", "--no-color", "-d", trees]
+        command = [sys.executable, "-m", "sphinx", "-q", "--no-color", "-j", "auto", "-d", trees]
         done = subprocess.run([*command, source, out], capture_output=True, text=True)
     if done.returncode or done.stderr:
         faults = done.stderr.strip()[:1000]
         raise ValueError(f"expected pages without faults, got: {faults}")
     shutil.rmtree(out / "_sources", ignore_errors=True)
-    for name in (".buildinfo", "objects.inv"):
-        (out / name).unlink(missing_ok=True)
+    for path in (out / ".buildinfo", out / "objects.inv", *out.rglob("*.map")):
+        path.unlink(missing_ok=True)
     _mended(out)
 
 
@@ -96,8 +109,9 @@ def _sources(root: Path, source: Path, say: Callable[[str], Any]) -> None:
     """Writes what Sphinx reads, laid out as the repository, so that its links hold."""
     (source / "_static").mkdir()
     shutil.copy(STYLE, source / "_static" / "site.css")
-    for name in REVEAL:
-        files.write_text(source / "_static" / name, deck.part(name))
+    files.write_text(source / "_static" / SLIDES, deck.styles())
+    for name, script in deck.scripts().items():
+        files.write_text(source / "_static" / name, script)
     for name in DOCUMENTS:
         _document(root, source, name)
     for path in sorted((root / "docs").rglob("*.md")):
@@ -107,10 +121,10 @@ def _sources(root: Path, source: Path, say: Callable[[str], Any]) -> None:
     every = lessons.every()
     for lesson in every:
         say(f"lesson {lesson.id}")
-        _lesson(root, source, lesson)
-        _slides(source, lesson)
+        figures = _lesson(root, source, lesson)
+        _slides(source, lesson, figures)
     say("the page with the models")
-    page.build(source / "_extra" / "page.html", ["causal-small", "trec-lora"])
+    page.build(source / "_extra" / PAGE, ["causal-small", "trec-lora"])
     _document(root, source, "README.md", "index.md", _contents([each.path.stem for each in every]))
 
 
@@ -166,25 +180,41 @@ def _linked(root: Path, source: Path, name: Path, text: str) -> str:
 
 
 def _mended(out: Path) -> None:
-    """Rewrites, in the built pages, links to notebooks and what the theme's captions lack."""
+    """Rewrites the built pages: links to notebooks, captions of the theme, and what is large.
+
+    The icons go into one script for all pages, the most frequent parts of code lose their elements,
+    and lines lose their indentation.
+    """
     for path in out.rglob("*.html"):
+        if path == out / PAGE:
+            continue
         text = path.read_text(encoding="utf-8")
         text = re.sub(r'href="((?!\w+:)[^"#]+)\.(?:ipynb|md)(["#])', r'href="\1.html\2', text)
         text = text.replace('class="caption" role="heading"', 'class="caption"')
+        if icons := ICONS.search(text):
+            files.write_text(out / "_static" / "icons.js", SHOW_ICONS.format(json.dumps(icons[0])))
+            place = "../" * (len(path.relative_to(out).parts) - 1)
+            text = text.replace(icons[0], f'<script src="{place}_static/icons.js"></script>')
+        text = PLAIN.sub(r"\1", text)
+        text = BREAK.sub(lambda match: match[1] or "\n", text)
         path.write_text(text, encoding="utf-8")
 
 
-def _lesson(root: Path, source: Path, lesson: finding.Lesson) -> None:
-    """A lesson with its outputs; figures are files, with alt texts, and hints are folded."""
+def _lesson(root: Path, source: Path, lesson: finding.Lesson) -> dict[str, str]:
+    """Writes a lesson with its outputs, with hints folded and figures as files, with alt texts.
+
+    Returns the names of these files by the figures' PNG, in base64.
+    """
     notebook = finding.read_notebook(lesson.path)
     name = lesson.path.relative_to(root)
-    cells = []
+    cells: list[Any] = []
+    figures: dict[str, str] = {}
     for cell in notebook.cells:
         cells.append(cell)
         if cell.cell_type == "markdown":
             cell.source = _linked(root, source, name, BADGE.sub("", cell.source))
         elif cell.cell_type == "code":
-            cell.outputs = [_shown(source, lesson, output) for output in cell.outputs]
+            cell.outputs = [_shown(source, lesson, output, figures) for output in cell.outputs]
             if cell.id == "set-up" or cell.metadata.get("jupyter", {}).get("source_hidden"):
                 cell.metadata["tags"] = ["hide-input"]
             if handed_in := solved.HANDED_IN.search(cell.source):
@@ -194,34 +224,42 @@ def _lesson(root: Path, source: Path, lesson: finding.Lesson) -> None:
     notebook.cells[0].source = f"{title}\n\n{slides_link}\n{rest}"
     notebook.cells = cells
     finding.write_notebook(notebook, source / name)
+    return figures
 
 
-def _shown(source: Path, lesson: finding.Lesson, output: Any) -> Any:
-    """An output whose picture is a file beside the page, because only that keeps its alt text."""
+def _shown(source: Path, lesson: finding.Lesson, output: Any, figures: dict[str, str]) -> Any:
+    """An output whose picture is a file beside the page, because only that keeps its alt text.
+
+    The file is a lossless WebP, which is smaller than the notebook's PNG; its name goes into
+    `figures`.
+    """
     data = output.get("data", {})
     if PNG not in data:
         return output
-    content = base64.b64decode(data[PNG])
+    png = data[PNG].replace("\n", "")
     folder = source / "_static" / "figures"
     folder.mkdir(exist_ok=True)
-    target = folder / f"{lesson.id}-{len(list(folder.glob(f'{lesson.id}-*')))}.png"
-    target.write_bytes(content)
+    target = folder / f"{lesson.id}-{len(list(folder.glob(f'{lesson.id}-*')))}.webp"
+    with Image.open(io.BytesIO(base64.b64decode(png))) as image:
+        image.save(target, lossless=True, quality=75, method=3)  # how hard it tries
+    figures[png] = target.name
     alt = html.escape(output.metadata.get(PNG, {}).get("alt", ""))
     picture = f'<img class="figure" alt="{alt}" src="../_static/figures/{target.name}">'
     output.data = {"text/html": picture}
     return output
 
 
-def _slides(source: Path, lesson: finding.Lesson) -> None:
-    """The slides, with the scripts and figures that the site has once for all lessons."""
+def _slides(source: Path, lesson: finding.Lesson, figures: dict[str, str]) -> None:
+    """The slides, with the styles, scripts and figures that the site has once for all lessons."""
     text = deck.to_html(slides.of(lesson.path), lesson.title)
-    for name in REVEAL:
+    text = FOLDER.sub(rf'href="{first_cell.address()}/tree/main/\1"', text)
+    shared = f'<link rel="stylesheet" href="../_static/{SLIDES}">'
+    text = text.replace(deck.style_of(deck.styles()), shared)
+    for name, script in deck.scripts().items():
         shared = f'<script src="../_static/{name}"></script>'
-        text = text.replace(deck.script_of(deck.part(name)), shared)
-    for picture in (source / "_static" / "figures").glob(f"{lesson.id}-*"):
-        data = base64.b64encode(picture.read_bytes()).decode("ascii")
-        shared = f"../_static/figures/{picture.name}"
-        text = text.replace(f"data:{PNG};base64,{data}", shared)
+        text = text.replace(deck.script_of(script), shared)
+    for png, name in figures.items():
+        text = text.replace(f"data:{PNG};base64,{png}", f"../_static/figures/{name}")
     files.write_text(source / "_extra" / "slides" / f"{lesson.path.stem}.html", text)
 
 

@@ -219,7 +219,6 @@ from tlcourse.views.lesson_08b import (
 from tlcourse.views.lesson_09 import (
     Head,
     answer_scores,
-    beyond,
     f1_bars,
     one_body,
     pair_scores,
@@ -256,7 +255,6 @@ __all__ = [
     "before_and_after",
     "best_of_trials",
     "best_on_two_halves",
-    "beyond",
     "bill_of_a_step",
     "birth_curves",
     "bits_against_bpe",

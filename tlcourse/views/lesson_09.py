@@ -11,7 +11,6 @@ import numpy as np
 
 from tlcourse.views.bars import horizontal_bars
 from tlcourse.views.diagrams import ACROSS, Drawing, word_width
-from tlcourse.views.dots import grouped_dots
 from tlcourse.views.style import COLOURS, Picture, Texts, figure, finish, label_axes
 
 Score = tuple[float, float, float]  # a value and the ends of its interval
@@ -211,20 +210,3 @@ def pair_scores(scores: Mapping[str, Score], **texts: Unpack[Texts]) -> Picture:
     texts = {"title": "Similarity of two sentences", "alt": f"Correlation: {told}."} | texts
     options = {"x_label": "Spearman's correlation × 100, 95 % interval", "number": "{:.0f}"}
     return horizontal_bars(scores, highlight=best, **options, **texts)
-
-
-def beyond(rows: Mapping[str, Mapping[str, Score]], **texts: Unpack[Texts]) -> Picture:
-    """Scores of several models on several tasks, in percent, with intervals.
-
-    `rows` maps a task to models and these to (value, low, high). The title says that the last model
-    is ahead everywhere if it is.
-    """
-    last = list(next(iter(rows.values())))[-1]
-    title = "Four tasks, the same models"
-    if all(each[last][0] == max(score[0] for score in each.values()) for each in rows.values()):
-        title = f"On every task, {last} is ahead"
-    told = "; ".join(
-        f"{task}: " + ", ".join(f"{name} {score[0]:.0f}" for name, score in each.items())
-        for task, each in rows.items()
-    )
-    return grouped_dots(rows, x_label="score (%)", **{"title": title, "alt": told} | texts)

@@ -5,7 +5,9 @@ import re
 import pytest
 
 from tlcourse import files
-from tlcourse.lessons import every, finding, studying
+from tlcourse.cli import slides as command
+from tlcourse.cli.options import Command
+from tlcourse.lessons import every, finding, slides, studying
 
 ROW = re.compile(r"^\| (.+?) \| (\d+) \|$", re.MULTILINE)
 PLANS = (files.root() / "docs/teaching/plans.md").read_text(encoding="utf-8").split("\n## ")[1:]
@@ -30,3 +32,16 @@ def test_a_plan_adds_up(plan: str) -> None:
     time = re.search(r"(\d+) minutes", plan.split("\n")[0])
     if time:
         assert sum(int(said) for _, said in rows) == int(time[1])
+
+
+SLIDES = re.compile(r"^tlcourse slides (.+)$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("plan", [p for p in PLANS if SLIDES.search(p)], ids=lambda p: p[:30])
+def test_the_slides_of_a_plan_are_its_sections(plan: str) -> None:
+    shown = []
+    for words in SLIDES.findall(plan):
+        given = Command("slides", "", command).parsed(words.split())
+        sections, _ = slides.chosen(slides.of(finding.notebook_path(given.lesson)), given.sections)
+        shown += [section.title for section in sections if section.depth]
+    assert shown == [title for title, _ in ROW.findall(plan) if not title.startswith("*")]

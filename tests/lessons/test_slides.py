@@ -198,6 +198,17 @@ def test_a_plan_that_is_too_short_says_how_long_it_must_be() -> None:
         slides.within([section("2", "deeper", 10)], 90)
 
 
+def test_named_sections_are_shown_with_opening_and_closing() -> None:
+    shown, left_out = slides.chosen(PLAN, ["2", "4"])
+    assert "".join(s.title for s in shown) == "24Summary" and shown[0] is PLAN[0]
+    assert "".join(s.title for s in left_out) == "135"
+
+
+def test_a_section_that_the_lesson_lacks_is_named() -> None:
+    with pytest.raises(ValueError, match="of 1, 2, 3, 4, 5, got '9'"):
+        slides.chosen(PLAN, ["1", "9"])
+
+
 @pytest.mark.parametrize("lesson", every(), ids=lambda lesson: lesson.id)
 def test_every_lesson_is_a_file_that_asks_for_nothing(lesson) -> None:
     sections = slides.of(lesson.path)

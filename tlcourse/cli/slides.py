@@ -12,6 +12,12 @@ OPTIONS = [
     Argument("lesson", "its number or name, such as 01, or the path of a notebook"),
     Option("--out", "the file to write, NAME.html", Path, shown=f"{SLIDES}/NAME.html"),
     Option("--minutes", "show only core sections that fit, by their minutes", COUNT),
+    Option(
+        "--sections",
+        "show only these sections, by their numbers: 2.1 2.4",
+        multiple=True,
+        metavar="N.N",
+    ),
     Option("--no-solutions", "leave out the solutions of the exercises", bool),
 ]
 
@@ -25,8 +31,12 @@ def run(arguments: SimpleNamespace) -> int:
     files.refuse_no_page(out)
     sections = slides.of(path, solutions=not arguments.no_solutions)
     left_out: list[slides.Section] = []
+    if arguments.minutes and arguments.sections:
+        raise ValueError("expected --minutes or --sections, got both; the minutes choose sections")
     if arguments.minutes:
         sections, left_out = slides.within(sections, arguments.minutes)
+    if arguments.sections:
+        sections, left_out = slides.chosen(sections, arguments.sections)
     for section in left_out:
         print(f"left out: {section.title} ({section.depth}, {section.minutes} minutes)")
     files.write_text(out, deck.to_html(sections, path.stem))

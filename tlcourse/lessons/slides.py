@@ -10,6 +10,7 @@ import ast
 import html
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,20 @@ def within(sections: list[Section], minutes: int) -> tuple[list[Section], list[S
     titles = [section.title for section in shown]
     chosen = [s for s in sections if not s.depth or s.title in titles]
     return chosen, [s for s in sections if s not in chosen]
+
+
+def chosen(sections: list[Section], numbers: Sequence[str]) -> tuple[list[Section], list[Section]]:
+    """The sections to show if a lecturer names them, such as 2.1, and those that are left out.
+
+    Opening and closing sections, which state no minutes, are shown too.
+    Raises ValueError for a number that the lesson lacks.
+    """
+    there = [section.title.split()[0] for section in sections if section.depth]
+    for number in numbers:
+        if number not in there:
+            raise ValueError(f"expected sections of {', '.join(there)}, got {number!r}")
+    shown = [s for s in sections if not s.depth or s.title.split()[0] in numbers]
+    return shown, [s for s in sections if s not in shown]
 
 
 class _Sorter:

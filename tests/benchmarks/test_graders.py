@@ -1,5 +1,7 @@
 """The ten submissions are as right as they say, and the assignments have their tests in place."""
 
+import importlib
+
 import nbformat
 import pytest
 
@@ -53,3 +55,21 @@ def test_without_the_libraries_it_says_where_to_read_how_to_install_them(monkeyp
     monkeypatch.setattr(graders, "find_spec", lambda name: None)
     with pytest.raises(ModuleNotFoundError, match="no nbgrader; install both"):
         graders.measure()
+
+
+def test_a_grader_that_does_not_end_is_stopped_with_what_it_started(monkeypatch, tmp_path) -> None:
+    (tmp_path / "endless.py").write_text(
+        "import subprocess, sys\n"
+        "loop = subprocess.Popen([sys.executable, '-c', 'while True: pass'], "
+        "start_new_session=True)\n"
+        "print(loop.pid, flush=True)\n"
+        "loop.wait()\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(graders, "LIMIT", 4)
+    ran = graders.command("endless", folder=tmp_path)
+    assert ran.failed == graders.STOPPED
+    assert ran.seconds > 0.5  # mostly the loop's, which is not a child of ours
+    loop = int(ran.output.split()[0])
+    psutil = importlib.import_module("psutil")
+    assert not psutil.pid_exists(loop) or psutil.Process(loop).status() == "zombie"

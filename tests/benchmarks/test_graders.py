@@ -6,6 +6,7 @@ import nbformat
 import pytest
 
 from benchmarks.speed import graders
+from tlcourse import files, results
 from tlcourse.exercises import task
 from tlcourse.exercises.session import solution_text
 from tlcourse.grading import grade, submissions
@@ -73,3 +74,9 @@ def test_a_grader_that_does_not_end_is_stopped_with_what_it_started(monkeypatch,
     loop = int(ran.output.split()[0])
     psutil = importlib.import_module("psutil")
     assert not psutil.pid_exists(loop) or psutil.Process(loop).status() == "zombie"
+
+
+def test_the_page_on_marking_has_the_stored_table() -> None:
+    stored = results.stored("graders")
+    page = (files.root() / "docs/teaching/marking.md").read_text(encoding="utf-8")
+    assert graders.section(stored) in page

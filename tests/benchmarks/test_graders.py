@@ -1,9 +1,12 @@
 """The ten submissions are as right as they say, and the assignments have their tests in place."""
 
+import importlib
+
 import nbformat
 import pytest
 
 from benchmarks.speed import graders
+from tlcourse import files, results
 from tlcourse.exercises import task
 from tlcourse.exercises.session import solution_text
 from tlcourse.grading import grade, submissions
@@ -53,3 +56,27 @@ def test_without_the_libraries_it_says_where_to_read_how_to_install_them(monkeyp
     monkeypatch.setattr(graders, "find_spec", lambda name: None)
     with pytest.raises(ModuleNotFoundError, match="no nbgrader; install both"):
         graders.measure()
+
+
+def test_a_grader_that_does_not_end_is_stopped_with_what_it_started(monkeypatch, tmp_path) -> None:
+    (tmp_path / "endless.py").write_text(
+        "import subprocess, sys\n"
+        "loop = subprocess.Popen([sys.executable, '-c', 'while True: pass'], "
+        "start_new_session=True)\n"
+        "print(loop.pid, flush=True)\n"
+        "loop.wait()\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(graders, "LIMIT", 4)
+    ran = graders.command("endless", folder=tmp_path)
+    assert ran.failed == graders.STOPPED
+    assert ran.seconds > 0.5  # mostly the loop's, which is not a child of ours
+    loop = int(ran.output.split()[0])
+    psutil = importlib.import_module("psutil")
+    assert not psutil.pid_exists(loop) or psutil.Process(loop).status() == "zombie"
+
+
+def test_the_page_on_marking_has_the_stored_table() -> None:
+    stored = results.stored("graders")
+    page = (files.root() / "docs/teaching/marking.md").read_text(encoding="utf-8")
+    assert graders.section(stored) in page

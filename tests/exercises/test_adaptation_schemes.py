@@ -94,17 +94,34 @@ test_four_knobs_wrong = rejects(
 # lora
 
 
-class CopiesTheBase(LoRALinear):
-    """Right, though its base is a copy; its sizes come from the weight."""
+class SharesTheWeights(LoRALinear):
+    """Right, by a layer of its own with the base's parameters; its sizes come from the weight."""
 
     def __init__(self, base, rank=8, alpha=16.0):
         nn.Module.__init__(self)
         self.base = nn.Linear(base.in_features, base.out_features)
-        self.base.load_state_dict(base.state_dict())
+        self.base.weight, self.base.bias = base.weight, base.bias
         self.scale = alpha / rank
         outputs, inputs = base.weight.shape
         self.b = nn.Parameter(base.weight.new_zeros(outputs, rank))
         self.a = nn.Parameter(nn.init.kaiming_uniform_(torch.empty(rank, inputs), a=5**0.5))
+
+
+def loaded(base):
+    layer = nn.Linear(base.in_features, base.out_features)
+    layer.load_state_dict(base.state_dict())
+    return layer
+
+
+def only_the_bias(base):
+    layer = loaded(base)
+    layer.bias = base.bias
+    return layer
+
+
+def around(copied):
+    """The reference around `copied(base)`."""
+    return lambda base, *sizes: LoRALinear(copied(base), *sizes)
 
 
 class ThroughTheWeight(LoRALinear):
@@ -142,11 +159,14 @@ def in_place(self):
 
 
 BOTH = "so a gradient must reach `x` both through the base and through what you added."
-test_lora_right = accepts("adaptation.lora", CopiesTheBase, ThroughTheWeight)
+test_lora_right = accepts("adaptation.lora", SharesTheWeights, ThroughTheWeight)
 test_lora_wrong = rejects(
     "adaptation.lora",
     (begins(lambda a: a.T, lambda b: b.T), 1, "Yours: {'a': (5, 2), 'b': (2, 3)"),
     (begins(lambda a: a, torch.randn_like), 2, "At the start `b` is 0"),
+    (around(copy.deepcopy), 2, "not a copy of it: `self.base = base`"),
+    (around(loaded), 2, "Yours: 0 at [0, 0]\nExpected: 6"),
+    (around(only_the_bias), 2, "Yours: 1 at [0, 0]\nExpected: 6"),
     (begins(torch.zeros_like, lambda b: b), 2, "`b` is zero and `a` random"),
     (begins(torch.randn_like, lambda b: b), 2, "have about the size 1 / √in"),
     (begins(lambda a: 0.02 * torch.randn_like(a), lambda b: b), 2, "Expected: 1"),

@@ -14,6 +14,7 @@ from tlcourse.exercises.adaptation._common import (
     draw,
     failed,
     gradient_case,
+    linear,
     new,
     out,
     shapes,
@@ -65,6 +66,16 @@ class LoRALinear(nn.Module):
 
 
 SIZES = 2, 3.0  # rank and alpha
+
+
+def follows(candidate, x):
+    """The change in a new layer's output when the weight and bias of its base grow by 1."""
+    base = linear(5, 3)
+    layer = new(lambda _, *sizes: candidate(base, *sizes), 5, 3, *SIZES)
+    before = out(layer, x)
+    for each in base.parameters():
+        each.data = each.data + 1.0
+    return out(layer, x) - before
 
 
 def size_of_a(candidate):
@@ -127,6 +138,15 @@ task.stage(
     start_case(
         *SIZES,
         hint="At the start `b` is 0, so the layer returns W x + b as before: once, and unscaled.",
+    ),
+    case(
+        "the change in the layer's output, for x of five ones, when the weight and the bias of the "
+        "`base` that it was given grow by 1",
+        torch.ones(1, 5),
+        expected=torch.full((1, 3), 6.0),
+        measure=follows,
+        hint="Keep the layer that you are given, not a copy of it: `self.base = base`. A copy "
+        "needs memory for a second matrix and does not follow when the base changes.",
     ),
     case(
         "the number of different rows in a new `a` of rank 4",

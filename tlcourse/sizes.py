@@ -87,12 +87,12 @@ class Size:
     tag_sentences: int = _at(24, 500, 20_000)  # sentences with tags to learn from
     tag_test: int = _at(10, 1_000, 10_000)  # sentences to evaluate taggers on
     task_steps: int = _at(4, 100, 300)  # least optimizer steps of a tagger
-    lstm_epochs: int = _at(1, 15, 10)  # passes of the tagger without pretraining
-    span_questions: int = _at(8, 400, 952)  # questions on paragraphs to learn from
+    lstm_epochs: int = _at(1, 20, 10)  # passes of the tagger without pretraining
+    span_questions: int = _at(8, 450, 952)  # questions on paragraphs to learn from
     span_test: int = _at(4, 120, 238)  # questions to evaluate readers on
-    span_epochs: int = _at(1, 2, 3)  # passes over them
+    span_epochs: int = _at(1, 3, 3)  # passes over them
     pair_rows: int = _at(16, 400, 5_749)  # pairs of sentences to learn from
-    pair_steps: int = _at(2, 150, 1_000)  # least optimizer steps on them
+    pair_steps: int = _at(2, 100, 1_000)  # least optimizer steps on them
     pair_test: int = _at(10, 500, 1_379)  # pairs to evaluate on
     choice_questions: int = _at(4, 500, 500)  # questions with two candidates
     # The demonstrations of `tlcourse milestone`

@@ -81,7 +81,7 @@ task.stage(
     "not too long",
     case(
         "the best ends are five tokens apart, and a span has at most 2",
-        *(scores(9, 0, 0, 3, 0, 0), scores(0, 0, 0, 1, 0, 9), 2),
+        *(scores(9, 0, 0, 3, 1, 0), scores(0, 0, 0, 1, 0, 9), 2),
     ),
     case("at most 1 token", *drawn(6, 1, 3)),
     hint="A span from i to j has j - i + 1 tokens.",

@@ -11,6 +11,7 @@ import numpy as np
 
 from tlcourse.views.bars import horizontal_bars
 from tlcourse.views.diagrams import ACROSS, Drawing, word_width
+from tlcourse.views.dots import ABOVE
 from tlcourse.views.style import COLOURS, Picture, Texts, figure, finish, label_axes
 
 Score = tuple[float, float, float]  # a value and the ends of its interval
@@ -197,7 +198,7 @@ def answer_scores(
     axes.set_xticks(named, [tokens[place].strip() for place in named], rotation=90, fontsize=9)
     axes.set_xlim(-0.7, len(tokens) - 0.3)
     axes.tick_params(axis="x", length=0)
-    axes.legend(frameon=False, labelcolor="linecolor", loc="upper right")
+    axes.legend(ncols=2, labelcolor="linecolor", borderaxespad=0, **ABOVE)
     axes.grid(False, axis="x")
     label_axes(axes, y="probability (%)")
     return finish(picture)

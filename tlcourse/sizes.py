@@ -87,7 +87,7 @@ class Size:
     tag_sentences: int = _at(24, 500, 20_000)  # sentences with tags to learn from
     tag_test: int = _at(10, 1_000, 10_000)  # sentences to evaluate taggers on
     task_steps: int = _at(4, 100, 300)  # least optimizer steps of a tagger
-    lstm_epochs: int = _at(1, 20, 10)  # passes of the tagger without pretraining
+    lstm_epochs: int = _at(1, 20, 20)  # passes of the tagger without pretraining
     span_questions: int = _at(8, 450, 952)  # questions on paragraphs to learn from
     span_test: int = _at(4, 120, 238)  # questions to evaluate readers on
     span_epochs: int = _at(1, 3, 3)  # passes over them

@@ -177,7 +177,7 @@ def written(model: EncoderDecoder, source: torch.Tensor) -> torch.Tensor:
 def test_the_one_engine_teaches_it_to(turned):
     torch.manual_seed(0)
     model = EncoderDecoder(Config(len(SPECIALS) + LETTERS, 32, 2, 2, 64, LENGTH + 2))
-    recipe, steps = PretrainingRecipe(learning_rate=1e-2), 250
+    recipe, steps = PretrainingRecipe(learning_rate=1e-2), 400
     more = {"steps": steps, "schedule": warmup_stable_decay(steps, 10, 0.5)}
     more["optimizers"] = optimizers_for(model, recipe)
     train(model, lambda model, pair: sequence_to_sequence_loss(model, *pair), pairs(turned), **more)

@@ -71,7 +71,7 @@ def test_the_released_model_is_said_to_be_ahead_only_if_the_intervals_are_apart(
 def test_the_answer_is_shaded_and_unlikely_tokens_have_no_name():
     tokens = ["built", " in", " 18", "47", " after"]
     shares = [0.02, 0.01, 0.9, 0.05, 0.02], [0.01, 0.01, 0.05, 0.9, 0.03]
-    picture = answer_scores("When?", "1847", tokens, shares, (2, 3))
+    picture = answer_scores(tokens, shares, (2, 3), question="When?", answer="1847")
     axes = picture.axes[0]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["18", "47", "after"]
     heights = [patch.get_height() for patch in axes.patches[-10:]]

@@ -162,11 +162,12 @@ def f1_bars(scores: Mapping[str, Score], released: str, **texts: Unpack[Texts]) 
 
 
 def answer_scores(
-    question: str,
-    answer: str,
     tokens: Sequence[str],
     shares: tuple[Sequence[float], Sequence[float]],
     span: tuple[int, int],
+    *,
+    question: str = "",
+    answer: str = "",
     **texts: Unpack[Texts],
 ) -> Picture:
     """The probability of each token as first and as last one of the answer; the span is shaded.

@@ -1,4 +1,4 @@
-"""Tasks beyond classification: tags, answers in paragraphs, similarity, and pairs, on one table.
+"""Tasks beyond classification: tags, answers in paragraphs, and similarity, on one table.
 
 `python -m benchmarks tasks_beyond`: on each task a simple rule or counts of words, a Transformer of
 our shape from scratch, our two checkpoints, and all-MiniLM-L6-v2, each with the task's own head and
@@ -7,8 +7,7 @@ WikiANN's and STS-B's validation splits with few examples and one seed; other ta
 the one that they resemble. XQuAD has one split, so a fifth of its paragraphs is held out, with all
 their questions.
 
-BERT's published figures stand beside it as a scale: its body has 12 layers of 768 and was trained
-on 3.3 billion words. What MiniLM has read is like some of the tasks: its card lists SQuAD 2.0,
+Published figures of larger models stand beside it as a scale. What MiniLM has read is like some of the tasks: its card lists SQuAD 2.0,
 SNLI, MultiNLI and pairs of paraphrases.
 
 Finished runs are kept in `runs/tasks_beyond/`, and carried in `benchmarks/finished/`.

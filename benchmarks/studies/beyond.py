@@ -7,8 +7,8 @@ WikiANN's and STS-B's validation splits with few examples and one seed; other ta
 the one that they resemble. XQuAD has one split, so a fifth of its paragraphs is held out, with all
 their questions.
 
-Published figures of larger models stand beside it as a scale. What MiniLM has read is like some of the tasks: its card lists SQuAD 2.0,
-SNLI, MultiNLI and pairs of paraphrases.
+Published figures of larger models stand beside it as a scale. What MiniLM has read is like some of
+the tasks: its card lists SQuAD 2.0, SNLI, MultiNLI and pairs of paraphrases.
 
 Finished runs are kept in `runs/tasks_beyond/`, and carried in `benchmarks/finished/`.
 """

@@ -85,7 +85,8 @@ def test_the_choice_is_added_for_each_token() -> None:
     sequences, targets = model.examples(PROMPTS, REPLIES)
     batch = (*model.stack(sequences), targets)
     both, count = model.batch_loss(batch)
-    only, _ = model.loss(model(*batch[:2]), targets)
+    logits = model(*batch[:2])[:, : targets.shape[1]].flatten(0, 1)
+    only = F.cross_entropy(logits, targets[:, : batch[0].shape[2]].flatten(), reduction="sum")
     alone = [
         model.scores(model.states(*(p[None] for p in (tokens, mask)))[None], mask[None, None])
         for tokens, mask in zip(batch[0].flatten(0, 1), batch[1].flatten(0, 1), strict=True)

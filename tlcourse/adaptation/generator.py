@@ -167,11 +167,8 @@ class Generator(TaskModel):
         return self.classify(states.gather(2, at)).flatten(2)[..., 0]
 
     def loss(self, scores: Tensor, targets: Tensor) -> tuple[Tensor, int]:
-        """Returns the sum of nats over the tokens of the replies, and the number of tokens."""
-        length = min(scores.shape[1], targets.shape[1])  # a distractor may be longer
-        scores, targets = scores[:, :length].flatten(0, 1), targets[:, :length].flatten()
-        nats = F.cross_entropy(scores.float(), targets, reduction="sum", ignore_index=IGNORED)
-        return nats, int((targets != IGNORED).sum())
+        """Returns the sum of nats of (tokens, vocabulary) logits of replies, and their number."""
+        return F.cross_entropy(scores.float(), targets, reduction="sum"), len(targets)
 
     def batch_loss(self, batch: tuple[Tensor, ...]) -> tuple[Tensor, int]:
         """Returns the loss of both heads, and the number of tokens of the right replies.
@@ -183,7 +180,10 @@ class Generator(TaskModel):
         states = self.states(tokens.flatten(0, 1), mask.flatten(0, 1)).unflatten(
             0, tokens.shape[:2]
         )
-        nats, count = self.loss(self.body.logits(states[:, -1]), targets)
+        targets = targets[:, : tokens.shape[2]]
+        states_of_right = states[:, -1, : targets.shape[1]]  # a distractor may be longer
+        chosen = targets != IGNORED  # the only positions whose logits are computed
+        nats, count = self.loss(self.body.logits(states_of_right[chosen]), targets[chosen])
         if tokens.shape[1] > 1:
             scores = self.scores(states, mask)
             right = torch.full((len(scores),), scores.shape[1] - 1, device=scores.device)

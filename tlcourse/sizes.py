@@ -95,6 +95,10 @@ class Size:
     pair_steps: int = _at(2, 100, 1_000)  # least optimizer steps on them
     pair_test: int = _at(10, 500, 1_379)  # pairs to evaluate on
     choice_questions: int = _at(4, 500, 500)  # questions with two candidates
+    # Lesson 09b, text that answers
+    prefix_examples: int = _at(8, 250, 2_000)  # examples of each task that a prefix names
+    prefix_steps: int = _at(4, 100, 100)  # least optimizer steps on them
+    prefix_test: int = _at(6, 150, 500)  # texts of each task to evaluate on
     # The demonstrations of `tlcourse milestone`
     milestone_steps: int = _at(8, 100, 100)  # optimizer steps of the training loop
     milestone_epochs: int = _at(1, 12, 12)  # passes over the questions with LoRA

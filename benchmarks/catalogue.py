@@ -9,6 +9,7 @@ STUDIES = {  # by module of `studies`, the names of what it measures
     "released": ("released", "transfer_released"),
     "tasks": ("tasks", "reviews", "tasks_released"),
     "beyond": ("beyond_rates", "tasks_beyond"),
+    "prompting": ("prompting",),
     "grid_search": ("screen",),
     "trec": ("schemes", "other_schemes", "few_labels", "tapt", "tapt_texts", "more_signal"),
     "combined": ("combined", "distilled"),

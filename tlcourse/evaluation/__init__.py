@@ -28,6 +28,7 @@ from tlcourse.evaluation.masked import evaluate_masked
 from tlcourse.evaluation.minimal_pairs import BLIMP_PUBLISHED, Accuracy, accuracies, minimal_pairs
 from tlcourse.evaluation.ngram import NgramModel, evaluate_ngrams, ngram_scores
 from tlcourse.evaluation.perplexity import Evaluation, evaluate
+from tlcourse.evaluation.prompting import PromptFormat, calibrate, label_log_probabilities
 from tlcourse.evaluation.pronouns import share_of_she
 from tlcourse.evaluation.samples import continuations, fillings
 from tlcourse.evaluation.scoring import sentence_scores
@@ -38,8 +39,10 @@ __all__ = [
     "Accuracy",
     "Evaluation",
     "NgramModel",
+    "PromptFormat",
     "accuracies",
     "beam_search",
+    "calibrate",
     "continuations",
     "evaluate",
     "evaluate_masked",
@@ -47,6 +50,7 @@ __all__ = [
     "fill_masks",
     "fillings",
     "generate",
+    "label_log_probabilities",
     "minimal_pairs",
     "ngram_scores",
     "sentence_scores",

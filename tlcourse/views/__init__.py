@@ -225,6 +225,7 @@ from tlcourse.views.lesson_09 import (
     tagged,
     targets_of_tokens,
 )
+from tlcourse.views.lesson_09b import prompting
 from tlcourse.views.lines import curves, smooth
 from tlcourse.views.links import arcs, token_lines
 from tlcourse.views.panels import by_layer
@@ -350,6 +351,7 @@ __all__ = [
     "predicted_and_true",
     "price_of_learning_rates",
     "probe_on_frozen_body",
+    "prompting",
     "pronoun_links",
     "pruning_curve",
     "quadratic_share",

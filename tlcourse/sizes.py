@@ -95,6 +95,12 @@ class Size:
     pair_steps: int = _at(2, 100, 1_000)  # least optimizer steps on them
     pair_test: int = _at(10, 500, 1_379)  # pairs to evaluate on
     choice_questions: int = _at(4, 500, 500)  # questions with two candidates
+    # Lesson 09b, text that answers
+    toy_pairs: int = _at(40, 2_000, 20_000)  # sentences of a toy language with translations
+    toy_test: int = _at(6, 100, 500)  # sentences to evaluate on
+    toy_steps: int = _at(3, 150, 500)  # optimizer steps of an encoder-decoder on them
+    translation_steps: int = _at(3, 100, 500)  # optimizer steps on German and English
+    translation_test: int = _at(4, 100, 100)  # sentences to evaluate on
     # The demonstrations of `tlcourse milestone`
     milestone_steps: int = _at(8, 100, 100)  # optimizer steps of the training loop
     milestone_epochs: int = _at(1, 12, 12)  # passes over the questions with LoRA

@@ -1,4 +1,4 @@
-"""Generating text: continuations by a causal model, predictions for masks by a masked one.
+"""Generating text: continuations by a causal model, targets by an encoder-decoder, masked words.
 
 Holtzman et al. (2020): top-p; Keskar et al. (2019): the penalty on repetitions.
 """
@@ -10,17 +10,18 @@ import torch
 from torch import Tensor
 
 from tlcourse.bpe import EOS, MASK, SPECIALS
-from tlcourse.transformer import Transformer, cached, reorder
+from tlcourse.transformer import EncoderDecoder, Transformer, cached, reorder
 
 NEVER = tuple(number for number in range(len(SPECIALS)) if number != EOS)
 
 
 @torch.no_grad()
 def generate(
-    model: Transformer,
+    model: Transformer | EncoderDecoder,
     tokens: list[int],
     count: int = 40,
     *,
+    source: list[int] | None = None,
     generator: torch.Generator | None = None,
     temperature: float = 0.8,
     top_k: int = 50,
@@ -35,8 +36,10 @@ def generate(
     from the most probable ones that together have at least the probability `top_p`;
     `temperature=0` takes the most probable id each time. The logits of ids that already occurred
     are divided by `repetition_penalty` if they are positive, else multiplied by it. Ids in `never`,
-    by default the special tokens other than `<eos>`, are not written. Raises ValueError for a
-    bidirectional model, an empty start, and a top_p or penalty that is not positive.
+    by default the special tokens other than `<eos>`, are not written. An `EncoderDecoder` also
+    needs the ids of its `source`, which are encoded once; `tokens` are the beginning of the target.
+    Raises ValueError for a bidirectional model, an empty start, a source that is missing or that
+    the model cannot read, and a top_p or penalty that is not positive.
     """
     if not model.config.causal:
         raise ValueError("generate needs a causal model; fill_masks is for bidirectional ones")
@@ -47,7 +50,7 @@ def generate(
             f"expected a positive top_p and repetition_penalty, got {top_p}, {repetition_penalty}"
         )
     start, tokens = len(tokens), list(tokens)
-    with _Reading(model) as reading:
+    with _Reading(model, source) as reading:
         for _ in range(count):
             logits = reading.logits([tokens])[0]
             logits[list(never)] = -torch.inf
@@ -71,10 +74,11 @@ def generate(
 
 @torch.no_grad()
 def beam_search(
-    model: Transformer,
+    model: Transformer | EncoderDecoder,
     tokens: list[int],
     count: int = 40,
     *,
+    source: list[int] | None = None,
     beams: int = 4,
     length_penalty: float = 1.0,
     stop: Collection[int] = (EOS,),
@@ -84,8 +88,8 @@ def beam_search(
 
     At each step the `beams` most probable beginnings are kept. A continuation ends with an id of
     `stop` or has `count` ids; the best has the largest log-probability, divided by its length to
-    the power of `length_penalty` (Wu et al., 2016). Raises ValueError, see `generate`, and for
-    fewer than one beam.
+    the power of `length_penalty` (Wu et al., 2016). `source` is that of `generate`. Raises
+    ValueError, see `generate`, and for fewer than one beam.
     """
     if not model.config.causal or not tokens or beams < 1:
         raise ValueError("expected a causal model, at least one token and at least one beam")
@@ -94,7 +98,7 @@ def beam_search(
     def value(item: tuple[float, list[int]]) -> float:
         return item[0] / (len(item[1]) - len(tokens)) ** length_penalty
 
-    with _Reading(model) as reading:
+    with _Reading(model, source) as reading:
         for _ in range(count):
             logits = reading.logits([ids for _, ids in alive])
             logits[:, list(never)] = -torch.inf
@@ -143,12 +147,21 @@ class _Reading(contextlib.ExitStack):
     """A context that reads the next logits of texts, and reads no token twice if it can.
 
     It can as long as the texts fit into a `Transformer`; later, and for other models, the last
-    `max_length` tokens are read each time.
+    `max_length` tokens are read each time. The source of an `EncoderDecoder` is encoded once.
     """
 
-    def __init__(self, model: Transformer):
+    def __init__(self, model: Transformer | EncoderDecoder, source: list[int] | None):
         super().__init__()
-        self.model, self.read, self.device = model, 0, next(model.parameters()).device
+        self.read, self.device = 0, next(model.parameters()).device
+        self.states: Tensor | None = None
+        if isinstance(model, EncoderDecoder):
+            if not source:
+                raise ValueError("expected the ids of a source for an encoder-decoder, got none")
+            self.states = model.encode(torch.tensor([source], device=self.device))
+            model = model.decoder
+        elif source is not None:
+            raise ValueError("expected no source: this model is no encoder-decoder; leave it out")
+        self.model = model
         self.keeps = isinstance(model, Transformer)
         if self.keeps:
             self.enter_context(cached(model))
@@ -162,7 +175,10 @@ class _Reading(contextlib.ExitStack):
         rows = torch.tensor([ids[self.read :][-longest:] for ids in texts], device=self.device)
         if self.keeps:
             self.read = len(texts[0])
-        return self.model(rows)[:, -1].float().cpu()
+        if self.states is None:
+            return self.model(rows)[:, -1].float().cpu()
+        hidden = self.model.hidden(rows, source=self.states.expand(len(rows), -1, -1))
+        return self.model.logits(hidden[:, -1]).float().cpu()
 
     def follow(self, rows: list[int]) -> None:
         """Row i of the texts continues what row `rows[i]` was."""

@@ -99,6 +99,11 @@ class Size:
     prefix_examples: int = _at(8, 250, 2_000)  # examples of each task that a prefix names
     prefix_steps: int = _at(4, 100, 100)  # least optimizer steps on them
     prefix_test: int = _at(6, 150, 500)  # texts of each task to evaluate on
+    toy_pairs: int = _at(40, 2_000, 20_000)  # sentences of a toy language with translations
+    toy_test: int = _at(6, 100, 500)  # sentences to evaluate on
+    toy_steps: int = _at(3, 150, 500)  # optimizer steps of an encoder-decoder on them
+    translation_steps: int = _at(3, 100, 500)  # optimizer steps on German and English
+    translation_test: int = _at(4, 100, 100)  # sentences to evaluate on
     # The demonstrations of `tlcourse milestone`
     milestone_steps: int = _at(8, 100, 100)  # optimizer steps of the training loop
     milestone_epochs: int = _at(1, 12, 12)  # passes over the questions with LoRA

@@ -7,7 +7,7 @@ import torch
 from tlcourse.batching import generator_for
 from tlcourse.bpe import EOS, MASK, SPECIALS
 from tlcourse.evaluation import beam_search, fill_masks, generate
-from tlcourse.transformer import Config, Transformer
+from tlcourse.transformer import Config, EncoderDecoder, Transformer
 
 
 class Fixed(torch.nn.Module):
@@ -204,3 +204,81 @@ def test_numbers_that_make_no_sense_are_named(options):
         generate(little(), [6], 1, **options)
     with pytest.raises(ValueError, match="at least one beam"):
         beam_search(little(), [6], 1, beams=0)
+
+
+SOURCE = [10, 7, 8]
+
+
+@pytest.fixture
+def translator():
+    torch.manual_seed(0)
+    model = EncoderDecoder(Config(11, 16, 2, 2, 32, max_length=12), "explicit").eval()
+    for block in model.blocks:  # not the embedding, with which each token would repeat itself
+        for parameter in block.parameters():
+            parameter.data.add_(torch.randn_like(parameter))
+    return model
+
+
+@torch.no_grad()
+def naive(model, tokens, count, source):
+    """The likeliest token at each step, with everything read anew."""
+    tokens, start = list(tokens), len(tokens)
+    while len(tokens) < start + count:
+        window = torch.tensor([tokens[-model.config.max_length :]])
+        logits = model(window, source=torch.tensor([source]))[0, -1]
+        logits[[i for i in range(len(SPECIALS)) if i != EOS]] = -torch.inf
+        tokens.append(int(logits.argmax()))
+    return tokens[start:]
+
+
+def test_an_encoder_decoder_writes_what_a_naive_loop_does(translator):
+    """Even beyond its longest text, and another source leads to another target."""
+    sources = [SOURCE, [6], [9, 9, 10, 6, 8]]
+    found = [
+        generate(translator, [EOS], 16, source=each, temperature=0, stop=()) for each in sources
+    ]
+    assert found == [naive(translator, [EOS], 16, each) for each in sources]
+    assert len(set(map(tuple, found))) > 1 and len(set(found[0])) > 1
+    one_beam = beam_search(translator, [EOS], 10, source=SOURCE, beams=1, stop=())
+    assert one_beam == found[0][:10]
+
+
+def test_no_token_is_read_twice(translator):
+    read = []
+    for name, stack in (("encoder", translator.encoder), ("decoder", translator.decoder)):
+        stack.blocks[0].register_forward_hook(lambda _, given, __, n=name: read.append(
+            (n, given[0].shape[1])
+        ))  # fmt: skip
+    generate(translator, [EOS, 6], 4, source=SOURCE, temperature=0, stop=())
+    assert read == [("encoder", 3), ("decoder", 2), *[("decoder", 1)] * 3]
+    assert all(block.attention.cache is None for block in translator.blocks)
+
+
+def test_enough_beams_find_the_best_target(translator):
+    ids, steps = [EOS, 6, 7, 8, 9, 10], 3
+
+    @torch.no_grad()
+    def value(more):
+        logits = translator(torch.tensor([[EOS, *more]]), source=torch.tensor([SOURCE]))[0]
+        logits[:, [i for i in range(len(SPECIALS)) if i != EOS]] = -torch.inf
+        shares = logits.log_softmax(-1)
+        return sum(shares[i, new].item() for i, new in enumerate(more)) / len(more)
+
+    whole = [
+        list(more)
+        for length in range(1, steps + 1)
+        for more in itertools.product(ids, repeat=length)
+        if EOS not in more[:-1] and (length == steps or more[-1] == EOS)
+    ]
+    found = beam_search(translator, [EOS], steps, source=SOURCE, beams=200)
+    assert found == max(whole, key=value)
+
+
+def test_a_source_is_needed_where_one_is_read_and_nowhere_else(translator):
+    for write in (generate, beam_search):
+        with pytest.raises(ValueError, match="expected the ids of a source"):
+            write(translator, [EOS], 3)
+        with pytest.raises(ValueError, match="expected the ids of a source"):
+            write(translator, [EOS], 3, source=[])
+        with pytest.raises(ValueError, match="expected no source"):
+            write(little(), [6], 3, source=SOURCE)

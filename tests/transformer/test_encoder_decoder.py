@@ -7,6 +7,7 @@ import torch
 from transformers import BartConfig, BartForConditionalGeneration
 
 from tlcourse.bpe import EOS, PAD, SPECIALS
+from tlcourse.generation import generate
 from tlcourse.objectives import sequence_to_sequence_loss
 from tlcourse.pretraining import PretrainingRecipe, optimizers_for
 from tlcourse.training import train, warmup_stable_decay
@@ -81,6 +82,20 @@ def test_it_is_bart(bart, converted, kernel):
     converted.set_attention(kernel)
     logits = converted(target, source=source, source_mask=source_mask)
     assert torch.allclose(logits, expected, atol=1e-5)
+
+
+@torch.no_grad()
+def test_it_writes_what_bart_writes(bart, converted):
+    source = ids(1, 9, seed=3)
+    start = torch.tensor([[bart.config.decoder_start_token_id]])
+    options = dict(num_beams=1, do_sample=False, max_new_tokens=12, eos_token_id=None)
+    options |= dict(forced_eos_token_id=None, forced_bos_token_id=None, pad_token_id=PAD)
+    options |= dict(repetition_penalty=1.5)  # else the same token would be written each time
+    expected = bart.generate(source, decoder_input_ids=start, **options)[0, 1:]
+    options = dict(source=source[0].tolist(), temperature=0, stop=(), never=())
+    options |= dict(repetition_penalty=1.5)
+    found = generate(converted, start[0].tolist(), 12, **options)
+    assert found == expected.tolist() and len(set(found)) > 1
 
 
 @torch.no_grad()
@@ -184,3 +199,84 @@ def test_the_one_engine_teaches_it_to(turned):
     source, target = pairs(turned)(10_000)
     right = (written(model, source) == target).all(dim=1)
     assert right.float().mean() > 0.9
+
+
+def drawn(config: Config) -> Transformer:
+    """A model whose weights are all random."""
+    model = Transformer(config).eval()
+    for each in model.parameters():
+        each.data.add_(0.3 * torch.randn_like(each))
+    return model
+
+
+@pytest.fixture
+def two():
+    """A bidirectional and a causal model of one shape."""
+    torch.manual_seed(0)
+    return drawn(replace(SHAPE, causal=False)), drawn(SHAPE)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("changes", [{}, BARTS], ids=["ours", "BART's"])
+def test_a_new_one_says_what_the_causal_model_says(changes):
+    """As long as cross-attention adds nothing, whatever the source."""
+    torch.manual_seed(0)
+    shape = replace(SHAPE, **changes)
+    encoder, decoder = drawn(replace(shape, causal=False, head_bias=False)), drawn(shape)
+    model, _ = EncoderDecoder.from_models(encoder, decoder)
+    if not shape.norm_first:  # the new norm is between two others
+        for block in model.decoder.blocks:
+            block.cross_attention_norm.load_state_dict(torch.nn.LayerNorm(32).state_dict())
+    tokens = ids(2, 7)
+    expected = decoder(tokens)
+    logits = model(tokens, source=ids(2, 5, seed=1))
+    if shape.norm_first:
+        assert torch.allclose(logits, expected, atol=1e-5)
+    assert torch.allclose(model.decoder.embedding.weight, decoder.embedding.weight) and torch.equal(
+        model.output_layer[0], model.encoder.embedding.weight
+    )
+
+
+@torch.no_grad()
+def test_the_encoder_reads_as_before_with_the_other_embedding(two):
+    encoder, decoder = two
+    model, _ = EncoderDecoder.from_models(encoder, decoder)
+    encoder.embedding = decoder.embedding
+    assert torch.equal(model.encode(ids(2, 7)), encoder.hidden(ids(2, 7)))
+
+
+def test_it_is_said_where_each_parameter_comes_from(two):
+    encoder, decoder = two
+    model, initialised = EncoderDecoder.from_models(encoder, decoder)
+    names = dict(model.named_parameters(remove_duplicate=False))
+    assert "decoder.embedding.weight" in initialised.loaded
+    assert initialised.left_out == ("encoder.embedding.weight",)
+    assert len(initialised.new) == 2 * (4 + 1) * 2  # blocks, layers and the norm, weight and bias
+    assert all(".cross_attention" in name for name in initialised.new)
+    both = {*initialised.loaded, *initialised.new}
+    assert both == {*names} - {"encoder.embedding.weight"}
+    count = sum(initialised.sizes[name] for name in both)
+    assert count == sum(each.numel() for each in model.parameters())
+    assert str(initialised).splitlines()[1].startswith("new       20 tensors")
+    old = {id(each) for each in [*encoder.parameters(), *decoder.parameters()]}
+    assert not old & {id(each) for each in model.parameters()}
+
+
+def test_the_encoders_head_is_left_out():
+    torch.manual_seed(0)
+    encoder = drawn(replace(SHAPE, causal=False, head_transform=True, head_bias=True))
+    _, initialised = EncoderDecoder.from_models(encoder, drawn(SHAPE))
+    assert {name.split(".")[1] for name in initialised.left_out} == {
+        "embedding",
+        "head_bias",
+        "transform",
+        "transform_norm",
+    }
+
+
+def test_models_that_do_not_fit_together_are_refused(two):
+    encoder, decoder = two
+    with pytest.raises(ValueError, match="same shape, got layers 3 and 2, heads 2 and 4"):
+        EncoderDecoder.from_models(drawn(replace(SHAPE, layers=3, heads=2)), decoder)
+    with pytest.raises(ValueError, match="without token types and cross-attention"):
+        EncoderDecoder.from_models(encoder, EncoderDecoder(SHAPE).decoder)

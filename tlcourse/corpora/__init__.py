@@ -24,6 +24,7 @@ from tlcourse.corpora.checks import HUB, LOCAL, RELEASE, SAMPLE, Absent, DataErr
 from tlcourse.corpora.corpus import Corpus
 from tlcourse.corpora.reading import name_of, source_of
 from tlcourse.corpora.subsets import label_subset, split_by
+from tlcourse.corpora.toy_language import toy_translations
 from tlcourse.corpora.trec import TREC_FINE_LABELS, TREC_LABELS, duplicates_report, trec_with_dev
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ __all__ = [
     "name_of",
     "source_of",
     "split_by",
+    "toy_translations",
     "trec_with_dev",
     "treebank",
 ]

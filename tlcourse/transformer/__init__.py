@@ -42,7 +42,7 @@ from tlcourse.transformer.config import (
     gpt2,
 )
 from tlcourse.transformer.drafts import shapes_alone
-from tlcourse.transformer.encoder_decoder import EncoderDecoder
+from tlcourse.transformer.encoder_decoder import EncoderDecoder, Initialised
 from tlcourse.transformer.growing import grow_types, grow_vocabulary
 from tlcourse.transformer.interventions import intervening
 from tlcourse.transformer.model import Block, Transformer
@@ -56,6 +56,7 @@ __all__ = [
     "Config",
     "EncoderDecoder",
     "EngineMethods",
+    "Initialised",
     "Record",
     "Transformer",
     "as_transformer",

@@ -225,7 +225,7 @@ from tlcourse.views.lesson_09 import (
     tagged,
     targets_of_tokens,
 )
-from tlcourse.views.lesson_09b import prompting
+from tlcourse.views.lesson_09b import alignment, prompting
 from tlcourse.views.lines import curves, smooth
 from tlcourse.views.links import arcs, token_lines
 from tlcourse.views.panels import by_layer
@@ -241,6 +241,7 @@ __all__ = [
     "ablation_grid",
     "accuracy_by_layer",
     "adapters_in_block",
+    "alignment",
     "all_heads",
     "answer_and_trap",
     "answer_bars",

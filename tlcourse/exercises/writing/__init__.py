@@ -1,0 +1,1 @@
+"""Exercises of lesson 09b: models that write their answers."""

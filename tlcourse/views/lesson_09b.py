@@ -25,7 +25,8 @@ def dialogue_input(
             f"expected a type from 0 to 2 and a target for each token, got {len(tokens)} tokens, "
             f"{len(types)} types in {sorted(set(types))}, {len(targets)} targets"
         )
-    columns = list(zip([t.strip() for t in tokens], types, [t.strip() for t in targets], strict=True))
+    words, wanted = ([text.strip() for text in each] for each in (tokens, targets))
+    columns = list(zip(words, types, wanted, strict=True))
     lines: list[list] = [[]]
     used = 0.8
     for token, kind, target in columns:

@@ -104,6 +104,9 @@ class Size:
     toy_steps: int = _at(3, 150, 500)  # optimizer steps of an encoder-decoder on them
     translation_steps: int = _at(3, 100, 500)  # optimizer steps on German and English
     translation_test: int = _at(4, 100, 100)  # sentences to evaluate on
+    dialogues: int = _at(16, 1_000, 20_000)  # persona dialogues to learn from
+    dialogue_epochs: int = _at(1, 3, 3)  # passes over them
+    dialogue_test: int = _at(8, 200, 1_000)  # dialogues to evaluate on
     # The demonstrations of `tlcourse milestone`
     milestone_steps: int = _at(8, 100, 100)  # optimizer steps of the training loop
     milestone_epochs: int = _at(1, 12, 12)  # passes over the questions with LoRA

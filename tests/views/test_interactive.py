@@ -1,6 +1,6 @@
 import pytest
 
-from tlcourse.views import Picture, figure, finish, slider
+from tlcourse.views import Picture, chat, figure, finish, slider
 
 
 @pytest.fixture
@@ -56,3 +56,28 @@ def test_a_wrong_start_is_an_error(draw, switch, request):
     with pytest.raises(ValueError, match="at least one value"):
         slider(draw, [], "steps")
     assert slider(draw, [1, 2], "steps") is not None and draw.seen == [1]
+
+
+def echo(conversation):
+    return f"{len(conversation)}: {conversation[-1]}"
+
+
+@pytest.mark.usefixtures("off")
+def test_a_chat_without_widgets_is_a_transcript():
+    shown = chat(echo, ["Hello!", " Any pets? "])
+    assert repr(shown) == "you: Hello!\nbot: 1: Hello!\nyou: Any pets?\nbot: 3: Any pets?"
+    with pytest.raises(ValueError, match="at least one text"):
+        chat(echo, ["Hello!", " "])
+
+
+@pytest.mark.usefixtures("on")
+def test_what_is_typed_is_answered_and_escaped():
+    shown, field = chat(echo, ["Hello!"]).children
+    before = shown.value
+    field.value = "   "
+    assert shown.value == before
+    field.value = "<b>pets</b>?"
+    assert shown.value.endswith(
+        "<b>you:</b> &lt;b&gt;pets&lt;/b&gt;?<br><b>bot:</b> 3: &lt;b&gt;pets&lt;/b&gt;?"
+    )
+    assert field.value == ""

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from tlcourse.corpora import catalogue, conllu, hub, reading, release, treebank, wikitext
 from tlcourse.corpora.checks import HUB, LOCAL, RELEASE, SAMPLE, Absent, DataError
 from tlcourse.corpora.corpus import Corpus
+from tlcourse.corpora.persona_dialogues import persona_dialogues
 from tlcourse.corpora.reading import name_of, source_of
 from tlcourse.corpora.subsets import label_subset, split_by
 from tlcourse.corpora.toy_language import toy_translations
@@ -50,6 +51,7 @@ __all__ = [
     "labels_of",
     "load",
     "name_of",
+    "persona_dialogues",
     "source_of",
     "split_by",
     "toy_translations",

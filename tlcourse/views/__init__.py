@@ -47,7 +47,7 @@ from tlcourse.views.heat_maps import (
     task_by_layer,
 )
 from tlcourse.views.hover import hover
-from tlcourse.views.interactive import slider
+from tlcourse.views.interactive import chat, slider
 from tlcourse.views.lesson_00 import dev_errors, road, story
 from tlcourse.views.lesson_01 import merge_rows, pattern_parts, text_to_ids, trainer_race
 from tlcourse.views.lesson_01b import (
@@ -225,7 +225,7 @@ from tlcourse.views.lesson_09 import (
     tagged,
     targets_of_tokens,
 )
-from tlcourse.views.lesson_09b import alignment, prompting
+from tlcourse.views.lesson_09b import alignment, dialogue_input, prompting
 from tlcourse.views.lines import curves, smooth
 from tlcourse.views.links import arcs, token_lines
 from tlcourse.views.panels import by_layer
@@ -263,6 +263,7 @@ __all__ = [
     "bits_per_label",
     "block_and_stream",
     "by_layer",
+    "chat",
     "class_scores",
     "classifier_on_body",
     "clocks",
@@ -274,6 +275,7 @@ __all__ = [
     "decision_path",
     "descriptions_missed",
     "dev_errors",
+    "dialogue_input",
     "difference_map",
     "draws_disagree",
     "draws_needed",

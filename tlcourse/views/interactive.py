@@ -1,5 +1,6 @@
-"""A slider that turns a figure; without widgets, the figure itself."""
+"""A slider that turns a figure, and a chat; without widgets, the figure or the transcript."""
 
+import html
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -54,3 +55,63 @@ def slider(
 
     control.observe(moved, names="value")
     return ipywidgets.VBox([control, picture])
+
+
+class Transcript:
+    """A conversation that prints as lines, and that a notebook shows as them: the user begins."""
+
+    def __init__(self, utterances: Sequence[str] = ()):
+        self.utterances = list(utterances)
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Who speaks, "you" or "bot", and what is said."""
+        return [(("you", "bot")[n % 2], text) for n, text in enumerate(self.utterances)]
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}: {text}" for name, text in self.lines())
+
+    def html(self) -> str:
+        """The lines as HTML; all that was said is escaped."""
+        return "<br>".join(f"<b>{name}:</b> {html.escape(text)}" for name, text in self.lines())
+
+
+def chat(reply: Callable[[list[str]], str], opening: Sequence[str]) -> Any:
+    """A field to type into, below a transcript that begins with the user's texts in `opening`.
+
+    `reply` gets the conversation so far, which the user began and spoke in last, and returns the
+    next utterance. Returns what the cell has to end with: a widget, or a `Transcript` of the
+    opening and its replies when widgets are off. Uses only what ipywidgets 7.7 and 8 share. Raises
+    ValueError for an opening without a text.
+    """
+    said = [text.strip() for text in opening]
+    if not said or not all(said):
+        raise ValueError(f"expected at least one text to open the chat with, got {said}")
+    transcript = Transcript()
+
+    def answer(text: str) -> None:
+        transcript.utterances.append(text)
+        transcript.utterances.append(reply(list(transcript.utterances)))
+
+    for text in said:
+        answer(text)
+    if not widgets_on():
+        return transcript
+
+    import ipywidgets
+
+    shown = ipywidgets.HTML(value=transcript.html())
+    field = ipywidgets.Text(
+        placeholder="type here, then press Enter",
+        continuous_update=False,
+        layout=ipywidgets.Layout(width="95%", max_width="640px"),
+    )
+
+    def typed(change: dict) -> None:
+        text = change["new"].strip()
+        if text:
+            answer(text)
+            shown.value = transcript.html()
+            field.value = ""
+
+    field.observe(typed, names="value")
+    return ipywidgets.VBox([shown, field])

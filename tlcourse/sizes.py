@@ -95,6 +95,10 @@ class Size:
     pair_steps: int = _at(2, 100, 1_000)  # least optimizer steps on them
     pair_test: int = _at(10, 500, 1_379)  # pairs to evaluate on
     choice_questions: int = _at(4, 500, 500)  # questions with two candidates
+    # Lesson 09b, text that answers
+    prompt_questions: int = _at(6, 100, 500)  # questions that our model answers by a prompt
+    prompt_chat: int = _at(4, 40, 500)  # questions that a released chat model answers
+    prompt_orders: int = _at(2, 8, 24)  # orders of the examples in a prompt, out of 24
     # The demonstrations of `tlcourse milestone`
     milestone_steps: int = _at(8, 100, 100)  # optimizer steps of the training loop
     milestone_epochs: int = _at(1, 12, 12)  # passes over the questions with LoRA

@@ -107,6 +107,9 @@ class Size:
     dialogues: int = _at(16, 1_000, 20_000)  # persona dialogues to learn from
     dialogue_epochs: int = _at(1, 3, 3)  # passes over them
     dialogue_test: int = _at(8, 200, 1_000)  # dialogues to evaluate on
+    prompt_questions: int = _at(6, 100, 500)  # questions that our model answers by a prompt
+    prompt_chat: int = _at(4, 40, 500)  # questions that a released chat model answers
+    prompt_orders: int = _at(2, 8, 24)  # orders of the examples in a prompt, out of 24
     # The demonstrations of `tlcourse milestone`
     milestone_steps: int = _at(8, 100, 100)  # optimizer steps of the training loop
     milestone_epochs: int = _at(1, 12, 12)  # passes over the questions with LoRA

@@ -90,13 +90,13 @@ TASKS = {
 
 def drawn(task: str, labels: int, seed: int) -> Dataset:
     """The first rows of a random order of the training split; with one seed they are nested."""
-    train = corpora.load(task, source="local")["train"]
+    train = corpora.load(task)["train"]
     return train.select(np.random.default_rng(seed).permutation(len(train))[:labels])
 
 
 def judged(task: str, rows: int = ROWS) -> Dataset:
     """The rows that every way is judged on, drawn once."""
-    split = corpora.load(task, source="local")[TASKS[task].split]
+    split = corpora.load(task)[TASKS[task].split]
     return split.select(np.random.default_rng(0).permutation(len(split))[:rows])
 
 

@@ -5,7 +5,7 @@ import torch
 
 from benchmarks.studies import prompting
 from tlcourse import released
-from tlcourse.evaluation import CONTENT_FREE
+from tlcourse.evaluation.prompting import CONTENT_FREE
 
 
 def test_draws_are_nested_and_every_way_is_judged_on_the_same_rows(monkeypatch):

@@ -87,7 +87,7 @@ def _legend(axes: Any, series: Sequence[tuple[str, str]], models: list[str]) -> 
         for hue, (_, way) in zip(hues, series, strict=True)
     ]
     names = [f"{model}, {way}" for model, way in series]
-    look = {"fontsize": 8.5, "handlelength": 2.2, "labelspacing": 0.25, "borderaxespad": 0.2}
+    look = {"fontsize": 8, "handlelength": 1.8, "labelspacing": 0.25, "borderaxespad": 0.2}
     legend = axes.legend(keys, names, loc="best", **look)
     for text, hue in zip(legend.get_texts(), hues, strict=True):
         text.set_color(hue)

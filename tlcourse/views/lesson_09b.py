@@ -16,6 +16,7 @@ from tlcourse.views.style import COLOURS, GREY, Picture, Texts, figure, finish, 
 
 FILLED = {"fine-tuning": True, "calibrated prompt": True, "prompt": False}  # by way
 HUES = ("blue", "vermillion", "green", "purple")  # of models, as they come
+MARKER: dict[str, Any] = {"marker": "o", "ms": 4.5, "mew": 1.1}
 
 
 def prompting(
@@ -54,7 +55,8 @@ def prompting(
     for axes, (task, level) in zip(grid[0], majority.items(), strict=True):
         axes.set_title(task, loc="left", fontsize=11)
         axes.axhline(level, color=GREY, lw=1.2, ls=":", zorder=1)
-        axes.text(len(counts) - 0.5, level, "majority ", color=GREY, ha="right", va="bottom")
+        where = {"ha": "right", "va": "bottom", "fontsize": 9}
+        axes.text(len(counts) - 0.5, level, "majority ", color=GREY, **where)
         for place, (model, way) in enumerate(series):
             colour = COLOURS[HUES[models.index(model)]]
             shift = 0.13 * (place - (len(series) - 1) / 2)
@@ -62,8 +64,8 @@ def prompting(
             fill = colour if FILLED[way] else "white"
             for n in given:
                 each = pooled[task, model, way, counts[n]]
-                look = {"color": colour, "mfc": fill, "ms": 4.5, "mew": 1.1, "alpha": 0.7}
-                axes.plot([n + shift] * len(each), each, "o", **look)
+                look = {"color": colour, "mfc": fill, "alpha": 0.7, "ls": "", **MARKER}
+                axes.plot([n + shift] * len(each), each, **look)
             line = [means[task, model, way, counts[n]] for n in given]
             axes.plot(np.add(given, shift), line, color=colour, lw=1.4, ls=_dashes(way))
         axes.set_xticks(range(len(counts)), [str(k) for k in counts])
@@ -72,7 +74,7 @@ def prompting(
         label_axes(axes, x="labelled examples")
     grid[0][0].set_ylim(0, 100)
     label_axes(grid[0][0], y="right answers (%)")
-    _legend(picture, series, models)
+    _legend(grid[0][-1], series, models)
     return finish(picture)
 
 
@@ -80,18 +82,18 @@ def _dashes(way: str) -> str:
     return "-" if FILLED[way] else "--"
 
 
-def _legend(picture: Picture, series: Sequence[tuple[str, str]], models: list[str]) -> None:
-    """A line of names for each model, above both panels."""
-    keys = []
-    for model, way in series:
-        colour = COLOURS[HUES[models.index(model)]]
-        fill = colour if FILLED[way] else "white"
-        look = {"color": colour, "mfc": fill, "marker": "o", "ms": 5, "ls": _dashes(way)}
-        keys.append(Line2D([], [], **look))
+def _legend(axes: Any, series: Sequence[tuple[str, str]], models: list[str]) -> None:
+    """The names of all series in their colours, where these axes have most room."""
+    hues = [COLOURS[HUES[models.index(model)]] for model, _ in series]
+    keys = [
+        Line2D([], [], color=hue, mfc=hue if FILLED[way] else "white", ls=_dashes(way), **MARKER)
+        for hue, (_, way) in zip(hues, series, strict=True)
+    ]
     names = [f"{model}, {way}" for model, way in series]
-    picture.legend(
-        keys, names, loc="outside lower left", ncols=2, fontsize=9.5, labelcolor="linecolor"
-    )
+    look = {"fontsize": 8, "handlelength": 1.8, "labelspacing": 0.25, "borderaxespad": 0.2}
+    legend = axes.legend(keys, names, loc="best", **look)
+    for text, hue in zip(legend.get_texts(), hues, strict=True):
+        text.set_color(hue)
 
 
 def _finding(means: Mapping[tuple, float], tasks: Sequence[str]) -> str:

@@ -96,8 +96,8 @@ class Size:
     pair_test: int = _at(10, 500, 1_379)  # pairs to evaluate on
     choice_questions: int = _at(4, 500, 500)  # questions with two candidates
     # Lesson 09b, text that answers
-    dialogues: int = _at(16, 500, 20_000)  # persona dialogues to learn from
-    dialogue_epochs: int = _at(1, 2, 3)  # passes over them
+    dialogues: int = _at(16, 1_000, 20_000)  # persona dialogues to learn from
+    dialogue_epochs: int = _at(1, 3, 3)  # passes over them
     dialogue_test: int = _at(8, 100, 1_000)  # dialogues to evaluate on
     # The demonstrations of `tlcourse milestone`
     milestone_steps: int = _at(8, 100, 100)  # optimizer steps of the training loop

@@ -96,7 +96,7 @@ class Size:
     pair_test: int = _at(10, 500, 1_379)  # pairs to evaluate on
     choice_questions: int = _at(4, 500, 500)  # questions with two candidates
     # Lesson 09b, text that answers
-    prefix_examples: int = _at(8, 250, 2_000)  # examples of each task that a prefix names
+    prefix_examples: int = _at(8, 200, 2_000)  # examples of each task that a prefix names
     prefix_steps: int = _at(4, 100, 100)  # least optimizer steps on them
     prefix_test: int = _at(6, 150, 500)  # texts of each task to evaluate on
     toy_pairs: int = _at(40, 2_000, 20_000)  # sentences of a toy language with translations
@@ -104,9 +104,9 @@ class Size:
     toy_steps: int = _at(3, 150, 500)  # optimizer steps of an encoder-decoder on them
     translation_steps: int = _at(3, 100, 500)  # optimizer steps on German and English
     translation_test: int = _at(4, 100, 100)  # sentences to evaluate on
-    dialogues: int = _at(16, 1_000, 20_000)  # persona dialogues to learn from
+    dialogues: int = _at(16, 800, 20_000)  # persona dialogues to learn from
     dialogue_epochs: int = _at(1, 3, 3)  # passes over them
-    dialogue_test: int = _at(8, 200, 1_000)  # dialogues to evaluate on
+    dialogue_test: int = _at(8, 100, 1_000)  # dialogues to evaluate on
     prompt_questions: int = _at(6, 100, 500)  # questions that our model answers by a prompt
     prompt_chat: int = _at(4, 40, 500)  # questions that a released chat model answers
     prompt_orders: int = _at(2, 8, 24)  # orders of the examples in a prompt, out of 24

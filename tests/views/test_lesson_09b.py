@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
-from tests.views.drawn import refused
-from tlcourse.views import alignment
+from tests.views.drawn import nothing_overlaps, refused, said
+from tlcourse.views import alignment, two_stacks
 from tlcourse.views.style import COLOURS
 
 SOURCE, TARGET = ["a", "red", "boat", "sank"], ["un", "losu", "luma"]
@@ -40,3 +40,10 @@ def test_what_does_not_fit_is_refused():
     some = weights(0, 1, 2)
     refused(r"from \(0, 0\) to \(3, 2\)", alignment, some, SOURCE, TARGET, gold=[])
     refused(r"got \[\(4, 0\)\]", alignment, some, SOURCE, TARGET, gold=[(4, 0)])
+
+
+def test_both_stacks_and_the_layer_between_them_are_drawn():
+    picture = two_stacks("the red boat", "<eos> losu")
+    assert {"the red boat", "<eos> losu", "cross-attention", "keys, values"} <= set(said(picture))
+    assert "keys and values from the encoder's states" in picture.alt
+    nothing_overlaps(picture)

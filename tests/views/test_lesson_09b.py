@@ -3,7 +3,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from tests.views.drawn import nothing_overlaps, refused, said
-from tlcourse.views import alignment, dialogue_input, prompting
+from tlcourse.views import alignment, dialogue_input, prompting, two_stacks
 from tlcourse.views.style import COLOURS
 
 SOURCE, TARGET = ["a", "red", "boat", "sank"], ["un", "losu", "luma"]
@@ -117,3 +117,10 @@ def test_a_long_dialogue_takes_several_lines():
     nothing_overlaps(picture)
     refused("got 2 tokens, 1 types in .0., 2 targets", dialogue_input, ["a", "b"], [0], ["", ""])
     refused("got 1 tokens, 1 types in .3., 1 targets", dialogue_input, ["a"], [3], [""])
+
+
+def test_both_stacks_and_the_layer_between_them_are_drawn():
+    picture = two_stacks("the red boat", "<eos> losu")
+    assert {"the red boat", "<eos> losu", "cross-attention", "keys, values"} <= set(said(picture))
+    assert "keys and values from the encoder's states" in picture.alt
+    nothing_overlaps(picture)

@@ -225,7 +225,7 @@ from tlcourse.views.lesson_09 import (
     tagged,
     targets_of_tokens,
 )
-from tlcourse.views.lesson_09b import alignment, dialogue_input, prompting
+from tlcourse.views.lesson_09b import alignment, dialogue_input, prompting, two_stacks
 from tlcourse.views.lines import curves, smooth
 from tlcourse.views.links import arcs, token_lines
 from tlcourse.views.panels import by_layer
@@ -406,6 +406,7 @@ __all__ = [
     "trees_by_layer",
     "two_masks",
     "two_sentences",
+    "two_stacks",
     "unfreezing",
     "what_saves",
     "where_heads_rest",

@@ -4,6 +4,7 @@ A title states a finding only if the data show it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Unpack
 
 import numpy as np
@@ -130,6 +131,40 @@ def _told(means: Mapping[tuple, float], majority: Mapping[str, float]) -> str:
         )
         parts.append(f"{task}, mean right answers: {told}; majority class {level:.0f} %.")
     return " ".join(parts)
+
+
+def two_stacks(source: str, target: str, **texts: Unpack[Texts]) -> Picture:
+    """An encoder beside a decoder, of which one block each is drawn, and what flows between them.
+
+    `source` is the text that is read, `target` its translation so far.
+    """
+    told = (
+        f"The encoder reads “{source}” with self-attention and a feed-forward layer in each block. "
+        f"The decoder reads “{target}” with masked self-attention, cross-attention and a "
+        "feed-forward layer. Cross-attention takes its keys and values from the encoder's states. "
+        "The decoder predicts the next token."
+    )
+    draw = Drawing(3.1, **{"title": "Cross-attention joins two stacks", "alt": told} | texts)
+    left, right, size = 1.6, 5.1, {"width": 2.1, "height": 0.34}
+    read = draw.box((left, 0.2), source)
+    reads = draw.box((left, 0.95), "self-attention", **size)
+    thinks = draw.box((left, 1.45), "feed-forward", **size)
+    states = draw.box((left, 2.2), "a state for each source token", fill="grey")
+    begun = draw.box((right, 0.2), target)
+    looks = draw.box((right, 0.95), "self-attention, causal", **size)
+    crosses = draw.box((right, 1.45), "cross-attention", colour="blue", bold=True, **size)
+    writes = draw.box((right, 1.95), "feed-forward", **size)
+    after = draw.box((right, 2.75), "the next token of the target")
+    for column in ((read, reads, thinks, states), (begun, looks, crosses, writes, after)):
+        for below, above in pairwise(column):
+            draw.arrow(below.top, above.bottom)
+    turn = 3.3
+    draw.stroke(states.right, (turn, states.right[1]), (turn, crosses.left[1]), colour="blue")
+    draw.arrow((turn, crosses.left[1]), crosses.left, colour="blue")
+    draw.caption((turn + 0.36, crosses.left[1] - 0.24), "keys, values", "blue")
+    draw.label((0.35, 0.58), "encoder", bold=True)
+    draw.label((right + 1.2, 0.58), "decoder", align="right", bold=True)
+    return draw.finish()
 
 
 def alignment(

@@ -77,7 +77,7 @@ def label_log_probabilities(
     tokenizer: Any,
     prompts: Sequence[str],
     *,
-    words: Sequence[str],
+    words: Sequence[str] = ("yes", "no"),
 ) -> Tensor:
     """The log-probability of each word behind each prompt, (prompts, words) in nats, float32.
 

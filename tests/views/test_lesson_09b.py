@@ -86,7 +86,8 @@ def test_gold_links_are_outlined_and_words_without_one_do_not_count():
 def test_what_does_not_fit_is_refused():
     refused("weights", alignment, np.ones((4, 4)), SOURCE, TARGET, gold=GOLD)
     some = weights(0, 1, 2)
-    refused(r"from \(0, 0\) to \(3, 2\)", alignment, some, SOURCE, TARGET, gold=[])
+    refused(r"from \(0, 0\) to \(3, 2\)", alignment, some, SOURCE, TARGET, gold=[(0, 3)])
+    assert title_of(alignment(some, SOURCE, TARGET)) == "Attention of target words to source words"
     refused(r"got \[\(4, 0\)\]", alignment, some, SOURCE, TARGET, gold=[(4, 0)])
 
 

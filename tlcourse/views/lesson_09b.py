@@ -172,28 +172,31 @@ def alignment(
     source: Sequence[str],
     target: Sequence[str],
     *,
-    gold: Iterable[tuple[int, int]],
+    gold: Iterable[tuple[int, int]] = (),
     **texts: Unpack[Texts],
 ) -> Picture:
     """Cross-attention (target words, source words), with the gold links as outlined cells.
 
     `gold` has pairs (source word, target word), counted from 0. The title says at how many linked
-    target words the largest weight lies on a gold link. Raises ValueError for weights of another
-    shape, for no link, and for one outside.
+    target words the largest weight lies on a gold link, if there is one. Raises ValueError for
+    weights of another shape, and for a link outside.
     """
     weights = shaped(np.asarray(weights), (len(target), len(source)), "weights")
     links = {(int(place), int(number)) for number, place in gold}
-    if not links or not all(0 <= i < len(target) and 0 <= j < len(source) for i, j in links):
+    if not all(0 <= i < len(target) and 0 <= j < len(source) for i, j in links):
         raise ValueError(
             f"expected links (source word, target word) from (0, 0) to ({len(source) - 1}, "
             f"{len(target) - 1}), got {sorted((j, i) for i, j in links)}"
         )
-    linked = sorted({place for place, _ in links})
+    linked = sorted({place for place, _ in links}) or list(range(len(target)))
     best = {place: int(weights[place].argmax()) for place in linked}
     found = sum((place, best[place]) in links for place in linked)
     told = ", ".join(f"{target[place]} most to {source[best[place]]}" for place in linked)
-    title = f"{found} of {len(linked)} words attend most to the word that they translate"
-    alt = f"Attention of target words to source words: {told}. Gold links are outlined."
+    title = "Attention of target words to source words"
+    alt = f"{title}: {told}."
+    if links:
+        title = f"{found} of {len(linked)} words attend most to the word that they translate"
+        alt += " Gold links are outlined."
     names = {"keys": source, "label": "attention weight", "y_label": "target word"}
     picture = heat_map(weights, target, **names, **{"title": title, "alt": alt} | texts)
     axes = picture.axes[0]

@@ -93,6 +93,10 @@ task.mistakes(
         by_difference,
     ),
     (
+        "A softmax follows the division here. Divide each row by its sum instead.",
+        lambda probabilities, content_free: (probabilities / content_free.mean(0)).softmax(-1),
+    ),
+    (
         "The probabilities are multiplied by the bias here, so that the preferred label wins even "
         "more often. Divide by it.",
         lambda probabilities, content_free: calibrated(

@@ -164,6 +164,7 @@ def with_changes(
     keys=lambda states, source: source,
     values=lambda states, source: source,
     keep=lambda mask: mask[:, None, None],
+    scale=lambda width: width**0.5,
     last=lambda layer, mixed: layer.output(mixed.transpose(1, 2).flatten(2)),
 ):
     """The reference, with a step of its own."""
@@ -173,7 +174,8 @@ def with_changes(
         key = normed_heads(layer.key(keys(states, source)), layer)
         value = layer.value(values(states, source))
         value = value.unflatten(-1, (layer.config.heads, -1)).transpose(1, 2)
-        scores = (query @ key.mT / query.shape[-1] ** 0.5).masked_fill(~keep(mask), -torch.inf)
+        scores = query @ key.mT / scale(query.shape[-1])
+        scores = scores.masked_fill(~keep(mask), -torch.inf)
         weights = scores.softmax(-1)
         return last(layer, weights @ value), weights
 
@@ -202,6 +204,10 @@ task.mistakes(
         "There is a causal mask here. The source is known from the start, so every target token "
         "may attend to all of it.",
         causal,
+    ),
+    (
+        "The scores are not scaled: divide them by the root of the head's width, as in lesson 02.",
+        with_changes(scale=lambda width: 1.0),
     ),
     (
         "The pads of the source get weight here: use `mask`.",

@@ -268,8 +268,10 @@ def _interval(mine: list[dict], way: str) -> list[float]:
     return [max(0.0, ends[0]), min(100.0, ends[1])]
 
 
-def _range_cell(row: dict) -> str:
-    """Mean with interval, and the lowest and highest draw."""
+def _range_cell(row: dict | None) -> str:
+    """Mean with interval, and the lowest and highest draw; nothing where nothing was run."""
+    if row is None:
+        return ""
     lowest, highest = min(row["accuracies"]), max(row["accuracies"])
     spread = f"; {lowest:.0f} to {highest:.0f}" if len(row["accuracies"]) > 1 else ""
     return error_cell(row) + spread
@@ -280,14 +282,10 @@ def _table(rows: Sequence[dict]) -> str:
     cells = {((row["way"], row["model"], row["wording"]), row["labels"]): row for row in rows}
     counts = sorted({labels for _, labels in cells})
     lines = [
-        [", ".join(filter(None, name)), *(_cell(cells.get((name, n))) for n in counts)]
+        [", ".join(filter(None, name)), *(_range_cell(cells.get((name, n))) for n in counts)]
         for name in dict.fromkeys(name for name, _ in cells)
     ]
     return markdown.table(["", *(f"{n} label{'s' * (n != 1)}" for n in counts)], lines)
-
-
-def _cell(row: dict | None) -> str:
-    return "" if row is None else _range_cell(row)
 
 
 def section(study: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.adaptation.made import CPU, TEXTS, TOKENIZER, make
-from tlcourse.adaptation import SCHEMES, Chooser, Recipe, Similarity, adapt
+from tlcourse.adaptation import SCHEMES, BiEncoder, Chooser, Recipe, Similarity, adapt
 
 PAIRS = [(TEXTS[0], TEXTS[3]), (TEXTS[0], TEXTS[1]), (TEXTS[2], TEXTS[2]), (TEXTS[1], TEXTS[2])]
 SCORES = [4.0, 1.0, 5, 0.0]
@@ -45,6 +45,55 @@ def test_similarity_learns_the_scale_and_comes_back(scheme: str, tmp_path) -> No
     assert again.predict(PAIRS, compute=CPU) == pytest.approx(found)
 
 
+def bi_encoder(**options) -> BiEncoder:
+    return BiEncoder(make().body, TOKENIZER, **options)
+
+
+def test_an_untrained_bi_encoder_returns_cosines_of_mean_states() -> None:
+    model = bi_encoder()
+    found, means = model.predict(PAIRS, compute=CPU), []
+    for text in [text for pair in PAIRS for text in pair]:
+        ids = TOKENIZER.read(text)
+        tokens = torch.tensor([model.frame.around(ids)])
+        with torch.no_grad():
+            means.append(model.body.hidden(tokens, torch.ones_like(tokens).bool())[0, : len(ids)])
+    means = [each.mean(dim=0) for each in means]
+    cosines = [
+        (a @ b / a.norm() / b.norm()).item() for a, b in zip(means[::2], means[1::2], strict=True)
+    ]
+    assert found == pytest.approx([max(0.0, each) for each in cosines], abs=1e-5)
+    assert found[2] == pytest.approx(1)  # of a text and itself
+    swapped = [pair[::-1] for pair in PAIRS]
+    assert model.predict(swapped, compute=CPU) == pytest.approx(found)
+
+
+def test_an_embedding_does_not_depend_on_what_is_read_beside_it() -> None:
+    model = bi_encoder()
+    together = model.embed(TEXTS, compute=CPU, batch_size=3)
+    alone = torch.cat([model.embed([text], compute=CPU) for text in TEXTS])
+    torch.testing.assert_close(together, alone, atol=1e-5, rtol=1e-5)
+    assert together.norm(dim=1).tolist() == pytest.approx([1.0] * len(TEXTS))
+    assert model.embed([], compute=CPU).shape == (0, together.shape[1])
+    with pytest.raises(ValueError, match="text in row 1"):
+        model.embed(["Who ?", ""], compute=CPU)
+
+
+@pytest.mark.parametrize("scheme", ["full fine-tuning", "frozen body", "mix of layers"])
+def test_a_bi_encoder_learns_and_comes_back(scheme: str, tmp_path) -> None:
+    recipe = Recipe(epochs=150, learning_rate=3e-3, batch_size=4)
+    start, scores = bi_encoder(high=5.0), [4.0, 1.0, 5, 2.0]
+    model = adapt(start, PAIRS, scores, scheme=SCHEMES[scheme], recipe=recipe, compute=CPU)
+    losses = [record["loss"] for record in model.report.history]
+    assert losses[-1] < losses[0]
+    found = model.predict(PAIRS, compute=CPU)
+    if scheme == "full fine-tuning":
+        assert found == pytest.approx(scores, abs=0.5)
+    model.save(tmp_path / "vectors")
+    again = BiEncoder.load(tmp_path / "vectors", compute=CPU)
+    assert (again.low, again.high) == (0.0, 5.0)
+    assert again.predict(PAIRS, compute=CPU) == pytest.approx(found)
+
+
 def test_candidates_are_scored_alone() -> None:
     model = chooser().eval()
     first, second = model.probabilities([QUESTIONS[0], ("Who ?", ["town", "ran"])], compute=CPU)
@@ -79,8 +128,9 @@ def test_a_choice_is_learnt_and_comes_back(scheme: str, tmp_path) -> None:
     ],
 )
 def test_what_does_not_fit_similarity_is_named(texts: list, scores: list, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        similarity(high=5.0).examples(texts, scores)
+    for model in (similarity(high=5.0), bi_encoder(high=5.0)):
+        with pytest.raises(ValueError, match=words):
+            model.examples(texts, scores)
 
 
 @pytest.mark.parametrize(
@@ -101,5 +151,6 @@ def test_what_does_not_fit_a_choice_is_named(texts: list, numbers: list, words: 
 
 
 def test_a_scale_must_have_two_ends() -> None:
-    with pytest.raises(ValueError, match="low number below the high one, got 1 and 1"):
-        similarity(low=1, high=1)
+    for model in (similarity, bi_encoder):
+        with pytest.raises(ValueError, match="low number below the high one, got 1 and 1"):
+            model(low=1, high=1)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tlcourse import checkpoints, files
-from tlcourse.adaptation import Chooser, Similarity, SpanReader, Tagger
+from tlcourse.adaptation import BiEncoder, Chooser, Similarity, SpanReader, Tagger
 from tlcourse.bpe import Tokenizer
 from tlcourse.cli import main
 from tlcourse.transformer import Config, Transformer
@@ -37,6 +37,7 @@ FILES = {
     "tags": ("train.conll", CONLL),
     "spans": ("train.json", json.dumps(SQUAD)),
     "pairs": ("train.csv", PAIRS),
+    "embeddings": ("train.csv", PAIRS),
     "choice": ("train.csv", CHOICES),
 }
 
@@ -66,6 +67,7 @@ def adapt(folder, base: str, task: str, content: str, *more: str) -> int:
         ("tags", Tagger, "F1", ["Ann ran", "Bob"], 2),
         ("spans", SpanReader, "F1", ["Who ran?", "Ann ran to the town."], 1),
         ("pairs", Similarity, "Spearman", ["Ann ran", "Bob", "a", "b"], 2),
+        ("embeddings", BiEncoder, "Spearman", ["Ann ran", "Bob", "a", "b"], 2),
         ("choice", Chooser, "accuracy", ["Ann ran", "late", "town", "old"], 3),
     ],
 )
@@ -87,7 +89,7 @@ def test_a_task_from_its_file_to_predictions(
         assert model.tags == ["B-PER", "O"]  # IOB1, where no entity has two words
         expected = model.predict([text.split() for text in texts])
         assert [[w.rsplit("/", 1)[1] for w in line.split()] for line in shown] == expected
-    if task == "pairs":
+    if task in ("pairs", "embeddings"):
         assert [float(line) for line in shown] == pytest.approx(
             model.predict([("Ann ran", "Bob"), ("a", "b")]), abs=1e-3
         )

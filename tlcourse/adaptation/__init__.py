@@ -18,6 +18,7 @@ name; a choice of your own is a frozen dataclass with `__call__`.
 
 from tlcourse.adaptation import baselines, leaderboard
 from tlcourse.adaptation.adapting import adapt, classification_loss, prepare
+from tlcourse.adaptation.bi_encoder import BiEncoder
 from tlcourse.adaptation.chooser import Chooser
 from tlcourse.adaptation.classifier import Classifier, misclassified
 from tlcourse.adaptation.edits import (
@@ -78,6 +79,7 @@ __all__ = [
     "Adapters",
     "AddedOnly",
     "Batches",
+    "BiEncoder",
     "ByLayer",
     "ChainThaw",
     "Chooser",

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from tlcourse import device
 from tlcourse.adaptation.classifier import Classifier
 from tlcourse.adaptation.edits import Unchanged
-from tlcourse.adaptation.examples import Batches
+from tlcourse.adaptation.examples import Batches, length
 from tlcourse.adaptation.extra_losses import Term
 from tlcourse.adaptation.groups import Groups
 from tlcourse.adaptation.knobs import short
@@ -107,7 +107,7 @@ def adapt(
         sum(parameters[name].numel() for name in declared),
         sum(parameter.numel() for parameter in parameters.values()),
         seconds,
-        sum(len(ids) > model.body.config.max_length for ids in examples.sequences),
+        sum(length(each) > model.body.config.max_length for each in examples.sequences),
     )
     return model
 

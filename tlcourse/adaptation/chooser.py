@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from tlcourse import checkpoints, device
 from tlcourse.adaptation.examples import by_length, encode, listed
 from tlcourse.adaptation.knobs import short
-from tlcourse.adaptation.pooled import Pooled
+from tlcourse.adaptation.pooled import PooledTexts
 from tlcourse.checkpoints import AnyTokenizer
 from tlcourse.device import Compute
 from tlcourse.transformer import Transformer
@@ -21,7 +21,7 @@ from tlcourse.transformer import Transformer
 Choice = tuple[str, Sequence[str]]  # a text, and its candidates
 
 
-class Chooser(Pooled):
+class Chooser(PooledTexts):
     """A Transformer that scores candidates, each read as a pair with the same text.
 
     A question is a pair: a text, and its candidates, of which all questions of one training have
@@ -78,17 +78,6 @@ class Chooser(Pooled):
                     f"{short(number)}"
                 )
         return encoded, torch.tensor(numbers)
-
-    def stack(self, sequences: Sequence[Any]) -> tuple[Tensor, Tensor]:
-        """Returns padded tokens, (batch, candidates, length), and their mask, True = token."""
-        tokens, mask = super().stack([ids for candidates in sequences for ids in candidates])
-        shape = (len(sequences), -1, tokens.shape[1])
-        return tokens.view(shape), mask.view(shape)
-
-    def features(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Returns (batch, candidates, ...) features of what `stack` returns."""
-        features = super().features(tokens.flatten(0, 1), mask.flatten(0, 1))
-        return features.unflatten(0, tokens.shape[:2])
 
     def classify(self, features: Tensor) -> Tensor:
         """Returns (batch, candidates) scores of features."""

@@ -146,6 +146,12 @@ def _probabilities(rows: Tensor, names: Sequence[str]) -> Tensor:
     return rows
 
 
+def length(sequence: Sequence[Any]) -> int:
+    """Returns the number of tokens of an example: ids, or the ids of several texts, padded."""
+    nested = sequence and isinstance(sequence[0], Sequence)
+    return max(map(len, sequence)) if nested else len(sequence)
+
+
 def by_length(
     sequences: Sequence[Sequence[Any]],
     read: Callable[[Tensor, Tensor], Tensor],
@@ -162,7 +168,7 @@ def by_length(
     """
     stack = stack or partial(pad, pad_id=pad_id)
     compute = compute or device.choose()
-    order = sorted(range(len(sequences)), key=lambda row: len(sequences[row]))
+    order = sorted(range(len(sequences)), key=lambda row: length(sequences[row]))
     parts = []
     for start in range(0, len(order), batch_size):
         rows = [sequences[row] for row in order[start : start + batch_size]]
@@ -203,7 +209,7 @@ class Batches:
         """Returns a step's (tokens, mask, labels), or (features, labels) after `read_once`."""
         epoch, place = divmod(step, self.per_epoch)
         if epoch != self._epoch:
-            lengths = [len(sequence) for sequence in self.sequences]
+            lengths = [length(sequence) for sequence in self.sequences]
             self._epoch = epoch
             self._order = bucket_batches(lengths, self.batch_size, self.seed, epoch)
         rows = self._order[place]

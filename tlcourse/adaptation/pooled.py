@@ -1,5 +1,6 @@
 """Models that read one vector of a text: a pooling of its hidden states."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -78,12 +79,29 @@ class Pooled(TaskModel):
             [self.pool(F.layer_norm(state, state.shape[-1:]), mask) for state in states], dim=1
         )
 
+    def mixed(self, features: Tensor) -> Tensor:
+        """Returns features, (batch, width), in which the layers are averaged if there is a mix."""
+        return features if self.mix is None else self.mix(features.unbind(dim=1))
+
     def classify(self, features: Tensor) -> Tensor:
         """Returns (batch, labels) logits of features."""
-        if self.mix is not None:
-            features = self.mix(features.unbind(dim=1))
-        return super().classify(features)
+        return super().classify(self.mixed(features))
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Returns (batch, labels) logits of (batch, length) tokens and mask, True = token."""
         return self.classify(self.features(tokens, mask))
+
+
+class PooledTexts(Pooled):
+    """The same for examples of several texts, each of which is read alone."""
+
+    def stack(self, sequences: Sequence[Any]) -> tuple[Tensor, Tensor]:
+        """Returns padded tokens, (batch, texts, length), and their mask, True = token."""
+        tokens, mask = super().stack([ids for texts in sequences for ids in texts])
+        shape = (len(sequences), -1, tokens.shape[1])
+        return tokens.view(shape), mask.view(shape)
+
+    def features(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Returns (batch, texts, ...) features of what `stack` returns."""
+        features = super().features(tokens.flatten(0, 1), mask.flatten(0, 1))
+        return features.unflatten(0, tokens.shape[:2])

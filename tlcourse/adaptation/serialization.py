@@ -30,6 +30,7 @@ KINDS = {  # what a model for each task is, and its class
     "tags": ("A tagger, which gives each word of a sentence a tag", "Tagger"),
     "spans": ("A reader, which marks the answer to a question in a paragraph", "SpanReader"),
     "pairs": ("A model that says how similar two texts are", "Similarity"),
+    "embeddings": ("A model that turns texts into vectors to compare", "BiEncoder"),
     "text": ("A model that continues a prompt with a reply", "Generator"),
     "choice": ("A model that chooses one of several candidates for a text", "Chooser"),
 }

@@ -20,6 +20,30 @@ from tlcourse.transformer import Transformer
 Pair = tuple[str, str]
 
 
+def listed_pairs(pairs: Iterable[Pair]) -> list[Pair]:
+    """Returns pairs of texts as a list; raises ValueError, naming the row, for a single text."""
+    found = listed(pairs, "pairs of texts")
+    for row, pair in enumerate(found):
+        if isinstance(pair, str):
+            raise ValueError(f"expected a pair of texts in row {row}, got {short(pair)}")
+    return found
+
+
+def shares(numbers: Iterable[float], low: float, high: float) -> Tensor:
+    """Returns (numbers,) where `low` is 0 and `high` is 1.
+
+    Raises ValueError, naming the row, for a number that is not from `low` to `high`.
+    """
+    found = listed(numbers, "numbers")
+    for row, number in enumerate(found):
+        if not isinstance(number, int | float) or not low <= number <= high:
+            raise ValueError(
+                f"expected a number from {low} to {high} in row {row}, got {short(number)}; give "
+                "low= and high= of your scale"
+            )
+    return (torch.tensor(found, dtype=torch.float32) - low) / (high - low)
+
+
 class Similarity(Pooled):
     """A Transformer that reads a pair of texts and returns a number from `low` to `high`.
 
@@ -49,13 +73,7 @@ class Similarity(Pooled):
 
         Raises ValueError, naming the row, for anything but pairs of texts.
         """
-        pairs = listed(pairs, "pairs of texts")
-        single = [row for row, pair in enumerate(pairs) if isinstance(pair, str)]
-        if single:
-            raise ValueError(
-                f"expected a pair of texts in row {single[0]}, got {short(pairs[single[0]])}"
-            )
-        most = self.body.config.max_length
+        pairs, most = listed_pairs(pairs), self.body.config.max_length
         orders = pairs, [pair[::-1] for pair in pairs]
         encoded = (encode(order, self.tokenizer, most) for order in orders)
         return [ids for both in zip(*encoded, strict=True) for ids in both]
@@ -67,15 +85,8 @@ class Similarity(Pooled):
 
         Raises ValueError, naming the row, for a number that is not from `low` to `high`.
         """
-        numbers = listed(answers, "numbers")
-        for row, number in enumerate(numbers):
-            if not isinstance(number, int | float) or not self.low <= number <= self.high:
-                raise ValueError(
-                    f"expected a number from {self.low} to {self.high} in row {row}, got "
-                    f"{short(number)}; give low= and high= of your scale"
-                )
-        scaled = (torch.tensor(numbers, dtype=torch.float32) - self.low) / (self.high - self.low)
-        return self.encode(texts), scaled.repeat_interleave(2)
+        targets = shares(answers, self.low, self.high)
+        return self.encode(texts), targets.repeat_interleave(2)
 
     def loss(self, scores: Tensor, targets: Tensor) -> tuple[Tensor, int]:
         """Returns the sum of squared differences from the targets, and the number of rows."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from tlcourse import files, spans
 from tlcourse.adaptation import tables
+from tlcourse.adaptation.bi_encoder import BiEncoder
 from tlcourse.adaptation.chooser import Chooser
 from tlcourse.adaptation.knobs import short
 from tlcourse.adaptation.similarity import Similarity
@@ -175,7 +176,7 @@ def _read_pairs(path: Path, columns: Columns) -> Rows:
     return Rows(path, texts, numbers)
 
 
-def _correlated(model: Similarity, rows: Rows, compute: Compute) -> dict[str, float]:
+def _correlated(model: Similarity | BiEncoder, rows: Rows, compute: Compute) -> dict[str, float]:
     from scipy.stats import pearsonr, spearmanr
 
     found = model.predict(rows.texts, compute=compute)
@@ -251,15 +252,18 @@ TASKS = {
         _show_answers,
         lambda rows: {"unanswerable": None in rows.answers},
     ),
-    Similarity.task: Task(
-        Similarity,
-        _read_pairs,
-        _correlated,
-        _two,
-        lambda model, texts, compute: [
-            f"{number:.3f}" for number in model.predict(texts, compute=compute)
-        ],
-        lambda rows: {"low": min(rows.answers), "high": max(rows.answers)},
-    ),
+    **{
+        kind.task: Task(
+            kind,
+            _read_pairs,
+            _correlated,
+            _two,
+            lambda model, texts, compute: [
+                f"{number:.3f}" for number in model.predict(texts, compute=compute)
+            ],
+            lambda rows: {"low": min(rows.answers), "high": max(rows.answers)},
+        )
+        for kind in (Similarity, BiEncoder)
+    },
     Chooser.task: Task(Chooser, _read_choices, _chosen, _one_choice, _show_choices),
 }

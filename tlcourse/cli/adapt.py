@@ -33,8 +33,9 @@ OPTIONS = [
     Option(
         "--task",
         "labels of texts; tags of words (CoNLL: a word and its tag a line); spans that answer "
-        "questions (SQuAD's JSON); pairs, a number for each (CSV); choice (CSV with choice1, …)",
-        (LABELS, "tags", "spans", "pairs", "choice"),
+        "questions (SQuAD's JSON); pairs, a number for each (CSV); embeddings, the same with each "
+        "text read alone; choice (CSV with choice1, …)",
+        (LABELS, "tags", "spans", "pairs", "embeddings", "choice"),
         default=LABELS,
     ),
     Option("--text", "column with the texts", default="text", metavar="COLUMN"),

@@ -1,0 +1,108 @@
+"""How similar two texts are, by the cosine of two vectors: each text is read alone.
+
+Reimers & Gurevych (2019, Sentence-BERT).
+"""
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from tlcourse import checkpoints, device
+from tlcourse.adaptation.examples import by_length, encode
+from tlcourse.adaptation.pooled import PooledTexts
+from tlcourse.adaptation.similarity import Pair, listed_pairs, shares
+from tlcourse.checkpoints import AnyTokenizer
+from tlcourse.device import Compute
+from tlcourse.transformer import Transformer
+
+
+class BiEncoder(PooledTexts):
+    """A Transformer that turns a text into a vector, so that cosines say how similar two texts are.
+
+    `head` scales the cosine: at first it returns it as it is, so that an untrained model is usable.
+    Raises ValueError for a pooling that is not in POOLINGS, and unless `low` is below `high`.
+    """
+
+    task, SETTINGS = "embeddings", ("low", "high", "pooling")
+
+    def __init__(
+        self,
+        body: Transformer,
+        tokenizer: AnyTokenizer,
+        *,
+        low: float = 0.0,
+        high: float = 1.0,
+        pooling: str = "mean",
+        dropout: float = 0.1,
+    ):
+        if not low < high:
+            raise ValueError(f"expected a low number below the high one, got {low} and {high}")
+        super().__init__(body, tokenizer, outputs=1, pooling=pooling, dropout=dropout)
+        self.head = nn.Linear(1, 1)
+        nn.init.ones_(self.head.weight)
+        nn.init.zeros_(self.head.bias)
+        self.low, self.high = low, high
+
+    def _ids(self, texts: list[str]) -> list[list[int]]:
+        return encode(texts, self.tokenizer, self.body.config.max_length)
+
+    def examples(
+        self, texts: Iterable[Pair], answers: Iterable[float]
+    ) -> tuple[list[list[list[int]]], Tensor]:
+        """Returns the ids of both texts of each pair, and their targets, from 0 to 1.
+
+        Raises ValueError, naming the row, for anything but pairs of texts, and for a number that is
+        not from `low` to `high`.
+        """
+        pairs = listed_pairs(texts)
+        sides = (self._ids([pair[side] for pair in pairs]) for side in (0, 1))
+        return [list(both) for both in zip(*sides, strict=True)], shares(
+            answers, self.low, self.high
+        )
+
+    def classify(self, features: Tensor) -> Tensor:
+        """Returns (batch, 1) scores of (batch, 2, ...) features."""
+        vectors = self.mixed(features.flatten(0, 1)).float().unflatten(0, features.shape[:2])
+        return self.head(F.cosine_similarity(vectors[:, 0], vectors[:, 1])[:, None])
+
+    def loss(self, scores: Tensor, targets: Tensor) -> tuple[Tensor, int]:
+        """Returns the sum of squared differences from the targets, and the number of rows."""
+        return F.mse_loss(scores[:, 0], targets, reduction="sum"), len(targets)
+
+    @torch.no_grad()
+    def embed(
+        self, texts: Iterable[str], *, compute: Compute | None = None, batch_size: int = 64
+    ) -> Tensor:
+        """Returns a vector of length 1 for each text, (texts, width), on the CPU.
+
+        Products of these vectors are cosines. The model is in evaluation mode afterwards. Raises
+        ValueError, naming the row, for an empty text, and FloatingPointError if a number is not
+        finite.
+        """
+        compute = compute or device.choose()
+        self.to(compute.device).eval()
+        ids = [[each] for each in self._ids(list(texts))]
+        if not ids:
+            return torch.empty(0, self.body.config.width)
+        features = by_length(
+            ids, self.features, stack=self.stack, compute=compute, batch_size=batch_size
+        )
+        vectors = F.normalize(self.mixed(features.flatten(0, 1)), dim=-1).cpu()
+        return checkpoints.refuse_nan(vectors, "vectors")
+
+    def predict(self, pairs: Iterable[Pair], *, compute: Compute | None = None) -> list[float]:
+        """Returns a number from `low` to `high` for each pair, the same for both orders.
+
+        The model is in evaluation mode afterwards. Raises ValueError and FloatingPointError, see
+        `examples` and `embed`.
+        """
+        listed = listed_pairs(pairs)
+        first, second = (
+            self.embed([pair[side] for pair in listed], compute=compute) for side in (0, 1)
+        )
+        cosines = (first * second).sum(dim=1, keepdim=True)
+        with torch.no_grad():
+            found = self.head(cosines.to(self.head.weight.device))[:, 0].clamp(0, 1)
+        return (self.low + (self.high - self.low) * found).tolist()

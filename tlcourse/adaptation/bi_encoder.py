@@ -4,6 +4,7 @@ Reimers & Gurevych (2019, Sentence-BERT).
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -48,9 +49,7 @@ class BiEncoder(PooledTexts):
     def _ids(self, texts: list[str]) -> list[list[int]]:
         return encode(texts, self.tokenizer, self.body.config.max_length)
 
-    def examples(
-        self, texts: Iterable[Pair], answers: Iterable[float]
-    ) -> tuple[list[list[list[int]]], Tensor]:
+    def examples(self, texts: Iterable[Pair], answers: Iterable[float]) -> tuple[list[Any], Tensor]:
         """Returns the ids of both texts of each pair, and their targets, from 0 to 1.
 
         Raises ValueError, naming the row, for anything but pairs of texts, and for a number that is

@@ -61,7 +61,7 @@ def test_wrong_tags_are_counted_and_said():
 
 @pytest.mark.parametrize(
     ("low", "title"),
-    [(50.0, "The model that has read most is ahead"), (44.0, "Entity F1 by model")],
+    [(50.0, "The released model is ahead"), (44.0, "Entity F1 by model")],
 )
 def test_the_released_model_is_said_to_be_ahead_only_if_the_intervals_are_apart(low, title):
     picture = f1_bars({"ours": (40.0, 35.0, 45.0), "MiniLM": (55.0, low, 60.0)}, "MiniLM")

@@ -155,7 +155,7 @@ def f1_bars(scores: Mapping[str, Score], released: str, **texts: Unpack[Texts]) 
     """
     title = "Entity F1 by model"
     if scores[released][1] > max(each[2] for name, each in scores.items() if name != released):
-        title = "The model that has read most is ahead"
+        title = "The released model is ahead"
     told = ", ".join(f"{name} {v:.0f} ({a:.0f} to {b:.0f})" for name, (v, a, b) in scores.items())
     options = {"x_label": "entity F1 (%), 95 % interval", "number": "{:.0f}", "highlight": released}
     return horizontal_bars(scores, **options, **{"title": title, "alt": f"F1: {told}."} | texts)

@@ -17,6 +17,7 @@ from tlcourse.views.style import COLOURS, GREY, Picture, Texts, figure, finish, 
 
 FILLED = {"fine-tuning": True, "calibrated prompt": True, "prompt": False}  # by way
 HUES = ("blue", "vermillion", "green", "purple")  # of models, as they come
+CLEAR = 5.0  # points by which a title's winner is ahead
 MARKER: dict[str, Any] = {"marker": "o", "ms": 4.5, "mew": 1.1}
 
 
@@ -98,7 +99,7 @@ def _legend(axes: Any, series: Sequence[tuple[str, str]], models: list[str]) -> 
 
 
 def _finding(means: Mapping[tuple, float], tasks: Sequence[str]) -> str:
-    """What holds on every task of few and of many labels; a neutral title otherwise."""
+    """What holds clearly on every task of few and of many labels; a neutral title otherwise."""
     early, late = [], []
     for task in tasks:
         tuned = {k: v for (t, _, way, k), v in means.items() if (t, way) == (task, "fine-tuning")}
@@ -111,13 +112,15 @@ def _finding(means: Mapping[tuple, float], tasks: Sequence[str]) -> str:
             return "Prompts and fine-tuning, by the number of labels"
         fewest = min(tuned)
         with_fewest = [v for (_, k), v in prompts.items() if k == fewest]
-        early.append(bool(with_fewest) and max(with_fewest) > tuned[fewest])
-        late.append(tuned[max(tuned)] > max(prompts.values()))
+        early.append(bool(with_fewest) and max(with_fewest) > tuned[fewest] + CLEAR)
+        late.append(tuned[max(tuned)] > max(prompts.values()) + CLEAR)
     fewest, most = (end(k for _, _, way, k in means if way == "fine-tuning") for end in (min, max))
     if all(early) and all(late):
         return f"With {fewest} labels a prompt is ahead, with {most} fine-tuning"
     if all(late):
         return f"With {most} labels, fine-tuning is ahead of every prompt"
+    if all(early):
+        return f"With {fewest} labels, a prompt is ahead of fine-tuning"
     return "Prompts and fine-tuning, by the number of labels"
 
 

@@ -127,8 +127,8 @@ task.stage(
     ),
     case(
         "a place that is found, behind a person who is not there",
-        [["O", "B-LOC"]],
-        [["B-PER", "B-LOC"]],
+        [["O", "B-LOC", "O"]],
+        [["B-PER", "B-LOC", "O"]],
         hint="An entity is right wherever it stands among the others. Compare sets of entities.",
     ),
     case(

@@ -32,6 +32,16 @@ def test_equal():
             expect_equal(got, torch.ones(3), "it")
 
 
+def test_long_lists_are_told_apart():
+    long = [10000] * 40
+    for got, said in (
+        ([*long[1:], 5], r"Yours: 5 at \[39\]\nExpected: 10000$"),
+        (long[1:], "Yours: 39 entries\nExpected: 40 entries$"),
+    ):
+        with pytest.raises(CheckFailed, match=said):
+            expect_equal(got, long, "it")
+
+
 def test_type_and_shape():
     expect_type({}, dict, "it")
     expect_shape(torch.zeros(2, 3), (2, 3), "it")
@@ -107,6 +117,9 @@ def test_an_error_is_told_with_names_and_shapes():
     with pytest.raises(TypeError) as caught:
         expect_unchanged(lambda: None, [1])
     assert caught.value.__notes__ == ["Your code, called with number 1 = [1]"]
+    with pytest.raises(TypeError) as caught:
+        expect_unchanged(lambda ids: None, [1], 2)
+    assert caught.value.__notes__ == ["Your code, called with ids = [1], number 2 = 2"]
 
 
 def test_short_is_one_line_and_cut():

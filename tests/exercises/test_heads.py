@@ -1,11 +1,16 @@
 """Right and wrong answers to the exercises of lesson 09."""
 
 import itertools
+import math
+import re
+from dataclasses import replace
 
+import numpy as np
 import torch
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
+from tlcourse.bpe import Frame
 from tlcourse.exercises.heads.best_span import best_span
 from tlcourse.exercises.heads.entity_f1 import entity_f1
 from tlcourse.exercises.heads.mean_log_probability import mean_log_probability
@@ -32,12 +37,26 @@ def by_groups(word_of, tags):
     return targets
 
 
+def as_floats(word_of, tags):
+    return [float(target) for target in tag_targets(word_of, tags)]
+
+
+def compared_with_the_last(word_of, tags):
+    return [
+        tags[w] if w is not None and word_of[i - 1] != w else -100 for i, w in enumerate(word_of)
+    ]
+
+
 test_tag_targets_right = accepts("heads.tag_targets", by_seen, by_groups)
 test_tag_targets_wrong = rejects(
     "heads.tag_targets",
     (lambda word_of, tags: list(tags), 2, "Only the first token of a word"),
     (lambda word_of, tags: [t for t in tag_targets(word_of, tags) if t >= 0], 2, "-100"),
     (lambda word_of, tags: tag_targets([w for w in word_of if w is not None], tags), 3, "-100"),
+    (as_floats, 1, "return integers"),
+    (lambda *given: tuple(tag_targets(*given)), 1, "a tuple\nExpected: a list"),
+    (lambda *given: np.array(tag_targets(*given)), 1, "ndarray\nExpected: a list"),
+    (compared_with_the_last, 4, "`word_of[-1]` is the last"),
 )
 
 # entity_f1
@@ -81,17 +100,66 @@ def without_sentences(gold, predicted):
     return entity_f1([sum(gold, [])], [sum(predicted, [])])
 
 
-def by_kinds(gold, predicted):
-    return entity_f1(
-        *([[tag if tag == "O" else tag[:2] + "X" for tag in row] for row in rows]
-          for rows in (gold, predicted))
-    )  # fmt: skip
+def renamed(kind_of):
+    """The F1 of tags with other types, `kind_of(type)`."""
+
+    def wrong(gold, predicted):
+        return entity_f1(
+            *([[tag if tag == "O" else tag[:2] + kind_of(tag[2:]) for tag in row] for row in rows]
+              for rows in (gold, predicted))
+        )  # fmt: skip
+
+    return wrong
 
 
-def precision_only(gold, predicted):
-    f1, count = entity_f1(gold, predicted), sum(t[0] == "B" for row in predicted for t in row)
-    total = count + sum(t[0] == "B" for row in gold for t in row)
-    return f1 * total / 2 / count if count else 0.0
+def cut_to(words):
+    """The F1 of the first words of each entity."""
+
+    def cut(tags):
+        return [
+            "O" if tag[0] == "I" and all(t[0] == "I" for t in tags[max(0, n - words + 1) : n + 1])
+            else tag
+            for n, tag in enumerate(tags)
+        ]  # fmt: skip
+
+    return lambda gold, predicted: entity_f1(*([*map(cut, rows)] for rows in (gold, predicted)))
+
+
+def of_two_types(gold, predicted):
+    keep = [
+        [[tag if tag[2:] in ("PER", "LOC") else "O" for tag in row] for row in rows]
+        for rows in (gold, predicted)
+    ]
+    return entity_f1(*keep)
+
+
+def by_last_tag(gold, predicted):
+    return entity_f1(gold, predicted) if all(row[-1] for row in gold) else 0.0
+
+
+def by_place(gold, predicted):
+    """Compares the first entity of a sentence with the first predicted one, and so on."""
+
+    def listed(tags):
+        text = " ".join(tags)
+        return [
+            (text[: m.start()].count(" "), m.group()) for m in re.finditer(r"B-\w+( I-\w+)*", text)
+        ]
+
+    pairs = [(listed(a), listed(b)) for a, b in zip(gold, predicted, strict=True)]
+    right = sum(x == y for a, b in pairs for x, y in zip(a, b, strict=False))
+    return 2 * right / max(1, sum(len(a) + len(b) for a, b in pairs))
+
+
+def from_counts(f1):
+    """`f1(right, predicted, gold)` of the numbers of entities."""
+
+    def wrong(gold, predicted):
+        counts = [sum(tag[0] == "B" for row in rows for tag in row) for rows in (predicted, gold)]
+        right = round(entity_f1(gold, predicted) * sum(counts) / 2)
+        return f1(right, *counts) if right else 0.0
+
+    return wrong
 
 
 def undefined_if_empty(gold, predicted):
@@ -103,9 +171,17 @@ test_entity_f1_right = accepts("heads.entity_f1", by_runs, by_text)
 test_entity_f1_wrong = rejects(
     "heads.entity_f1",
     (lambda *given: 100 * entity_f1(*given), 1, "from 0 to 1"),
-    (by_kinds, 3, "A place that is taken for a person"),
-    (precision_only, 4, "in the second only"),
-    (undefined_if_empty, 5, "ZeroDivisionError"),
+    (from_counts(lambda right, guess, gold: right / (guess + gold - right)), 2, "(2 + 2)"),
+    (from_counts(lambda right, guess, gold: right / guess), 3, "(1 + 2)"),
+    (from_counts(lambda right, guess, gold: right / gold), 3, "(1 + 2)"),
+    (from_counts(lambda right, guess, gold: (right / guess + right / gold) / 2), 3, "(1 + 2)"),
+    (renamed(lambda kind: "X"), 4, "not compared here"),
+    (renamed(lambda kind: kind[0]), 4, "not its first letter alone"),
+    (of_two_types, 4, "do not list the types"),
+    (cut_to(3), 4, "however many they are"),
+    (by_place, 4, "wherever it stands"),
+    (by_last_tag, 6, "IndexError"),
+    (undefined_if_empty, 6, "ZeroDivisionError"),
 )
 
 # span_loss
@@ -123,6 +199,10 @@ test_span_loss_right = accepts("heads.span_loss", by_flattening, by_classes_seco
 test_span_loss_wrong = rejects(
     "heads.span_loss",
     (lambda scores, targets: span_loss(scores.detach(), targets), 1, "carries no gradient"),
+    (
+        lambda scores, targets: span_loss(scores.clone().detach().requires_grad_(), targets),
+        *(1, "does not reach `scores`"),
+    ),
     (lambda scores, targets: len(scores) * span_loss(scores, targets), 1, "ln 8"),
     (lambda scores, targets: span_loss(scores, targets.flip(1)), 2, "One question"),
     (
@@ -133,6 +213,10 @@ test_span_loss_wrong = rejects(
             .mean()
         ),
         *(5, "overflow"),
+    ),
+    (
+        lambda scores, targets: -scores.softmax(1).gather(1, targets[:, None]).log().mean(),
+        *(5, "may round to 0"),
     ),
 )
 
@@ -151,13 +235,32 @@ def by_table(first, last, longest):
     return torch.tensor(divmod(int(sums.argmax()), len(first)))
 
 
-def from_zero(first, last, longest):
-    best, found = 0.0, (0, 0)
-    for i in range(len(first)):
-        for j in range(i, min(i + longest, len(last))):
-            if first[i] + last[j] > best:
-                best, found = (first[i] + last[j]).item(), (i, j)
-    return found
+def starting_at(best):
+    def wrong(first, last, longest):
+        i, j = best_span(first, last, longest)
+        return (i, j) if first[i] + last[j] > best else (0, 0)
+
+    return wrong
+
+
+def masked_with(value):
+    def wrong(first, last, longest):
+        sums = first[:, None] + last
+        legal = torch.ones_like(sums, dtype=torch.bool).triu().tril(longest - 1)
+        return divmod(int(sums.masked_fill(~legal, value).argmax()), len(first))
+
+    return wrong
+
+
+def n_best(count):
+    """As BERT's script for SQuAD does: only pairs of the places with the highest scores."""
+
+    def wrong(first, last, longest):
+        places = (each.topk(min(count, len(each))).indices.tolist() for each in (first, last))
+        legal = [(i, j) for i, j in itertools.product(*places) if i <= j < i + longest]
+        return max(legal, key=lambda pair: first[pair[0]] + last[pair[1]], default=(0, 0))
+
+    return wrong
 
 
 def exclusive(first, last, longest):
@@ -173,8 +276,22 @@ test_best_span_right = accepts("heads.best_span", by_all_pairs, by_table)
 test_best_span_wrong = rejects(
     "heads.best_span",
     (exclusive, 1, "the first and the last place"),
+    (lambda first, last: (1, 3), 1, "first of shape (4,), last of shape (4,), number 3 = 4"),
     (any_length, 3, "j - i + 1"),
-    (from_zero, 4, "minus infinity"),
+    (
+        lambda first, last, longest: best_span(first, last, max(1, longest - 1)),
+        *(3, "one token too few"),
+    ),
+    (
+        lambda first, last, longest: best_span(first.int(), last.int(), longest),
+        3,
+        "the largest sum",
+    ),
+    (starting_at(0), 4, "All sums are negative here"),
+    (masked_with(0), 4, "All sums are negative here"),
+    *((starting_at(value), 4, "below -10,000") for value in (-9, -100, -1000, -10_000)),
+    *((masked_with(value), 4, "below -10,000") for value in (-100, -1000, -10_000)),
+    *((n_best(count), 5, "Compare all legal pairs") for count in (10, 15, 20)),
 )
 
 # pair_input
@@ -186,7 +303,7 @@ def one_at_a_time(first, second, frame, longest):
         a, b = (a - 1, b) if a > b else (a, b - 1)
     ids = frame.around(first[:a], second[:b])
     types = [0] * (len(frame.before) + a + len(frame.between))
-    return tuple(ids), tuple(types + [1] * (len(ids) - len(types)))
+    return ids, types + [1] * (len(ids) - len(types))
 
 
 def by_slices(first, second, frame, longest):
@@ -196,7 +313,7 @@ def by_slices(first, second, frame, longest):
     a = min(len(first), room - b)
     one = (*frame.before, *first[:a], *frame.between)
     two = (*second[:b], *frame.behind)
-    return [*one, *two], [0 for _ in one] + [1 for _ in two]
+    return [[*one, *two], [0 for _ in one] + [1 for _ in two]]
 
 
 def halves(first, second, frame, longest):
@@ -208,6 +325,40 @@ def without_specials(first, second, frame, longest):
     return pair_input(first, second, frame, longest + frame.size + len(frame.between))
 
 
+def with_frame(**change):
+    """The reference with parts of the frame replaced: `change` has a function for each."""
+
+    def wrong(first, second, frame, longest):
+        parts = {name: change.get(name, tuple)(getattr(frame, name)) for name in PARTS}
+        return pair_input(first, second, Frame(**parts), longest)
+
+    return wrong
+
+
+def with_count(count):
+    """The reference with another number of special tokens."""
+
+    def wrong(first, second, frame, longest):
+        right = sum(len(getattr(frame, name)) for name in PARTS)
+        return pair_input(first, second, frame, longest + right - count(frame))
+
+    return wrong
+
+
+def no_empty_text(first, second, frame, longest):
+    assert first and second
+    return pair_input(first, second, frame, longest)
+
+
+def no_separator_without_second(first, second, frame, longest):
+    return pair_input(first, second, frame if second else replace(frame, between=()), longest)
+
+
+def no_cut_of_empty(first, second, frame, longest):
+    return pair_input(first, second, frame, longest if first and second else 99)
+
+
+PARTS = "before", "between", "behind"
 test_pair_input_right = accepts("heads.pair_input", one_at_a_time, by_slices)
 test_pair_input_wrong = rejects(
     "heads.pair_input",
@@ -215,6 +366,20 @@ test_pair_input_wrong = rejects(
     (halves, 3, "Cut only what does not fit"),
     (without_specials, 3, "Special tokens count"),
     (lambda a, b, frame, longest: (a + b, []), 1, "The order is"),
+    (lambda *given: print(), 1, "None (is a `return` missing?)"),
+    (lambda *given: map(tuple, pair_input(*given)), 1, "Return 2 lists: ids, types"),
+    (lambda *given: tuple(map(tuple, pair_input(*given))), 1, "Return Python's lists"),
+    *((with_frame(**{name: lambda part: part[:1]}), 1, "all of them are needed") for name in PARTS),
+    (with_frame(between=lambda part: (part[0],)), 1, "all of them are needed"),
+    (
+        with_count(lambda f: sum(map(bool, (f.before, f.between, f.behind)))),
+        3,
+        "all that the frame",
+    ),
+    (with_count(lambda frame: 2 + bool(frame.before)), 3, "all that the frame"),
+    (no_empty_text, 5, "AssertionError"),
+    (no_separator_without_second, 5, "The special tokens stay"),
+    (no_cut_of_empty, 5, "may still have to be cut"),
 )
 
 # mean_log_probability
@@ -235,10 +400,17 @@ def by_shares(logits, tokens, start):
     return shares.clamp(min=1e-12).log().mean().item()
 
 
+def log_of_mean(logits, tokens, start):
+    shares = logits.softmax(-1)[start - 1 : -1].gather(1, tokens[start:, None])
+    return shares.mean().log().item()
+
+
 test_mean_log_probability_right = accepts("heads.mean_log_probability", by_loop, by_library)
 test_mean_log_probability_wrong = rejects(
     "heads.mean_log_probability",
-    (lambda *given: -mean_log_probability(*given), 1, "never above 0"),
+    (lambda *given: -mean_log_probability(*given), 1, "ln(1/4)"),
+    (lambda *given: mean_log_probability(*given) / math.log(2), 1, "ln(1/4)"),
+    (log_of_mean, 3, "one number a token"),
     (by_shares, 4, "log_softmax"),
     (lambda x, t, start: mean_log_probability(x, t, max(1, start - 1)), 2, "last of 4"),
 )

@@ -1,11 +1,13 @@
 """Right and wrong answers to exercise 9b.2, cross-attention."""
 
+from dataclasses import replace
+
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
-from tlcourse.exercises.writing.cross_attention import cross_attention
+from tlcourse.exercises.writing.cross_attention import cross_attention, with_changes
 
 
 def by_einsum(states, source, mask, layer):
@@ -57,7 +59,7 @@ class Layer(nn.Module):
 
     def __init__(self, layer, **parts):
         super().__init__()
-        self.config = layer.config
+        self.config = parts.get("config", layer.config)
         for name in ("query", "key", "value", "output"):
             setattr(self, name, parts.get(name, getattr(layer, name)))
 
@@ -86,10 +88,58 @@ def mean_of_heads(states, source, mask, layer):
     return output, weights.mean(1)
 
 
+def batch_of_two(states, source, mask, layer):
+    return cross_attention(*(each.view(2, -1, *each.shape[2:]) for each in (states, source)),
+                           mask, layer)  # fmt: skip
+
+
+def squeezed(states, source, mask, layer):
+    states = states.squeeze(0) if states.shape[0] == 1 else states
+    _batch, _length, _width = states.shape
+    return cross_attention(states, source, mask, layer)
+
+
+def pads_at_the_right(states, source, mask, layer):
+    right = torch.arange(mask.shape[1]) < mask.sum(1, keepdim=True)
+    return cross_attention(states, source, right, layer)
+
+
+def inverted(states, source, mask, layer):
+    return cross_attention(states, source, ~mask, layer)
+
+
+def four_heads(states, source, mask, layer):
+    config = replace(layer.config, heads=4)
+    return cross_attention(states, source, mask, Layer(layer, config=config))
+
+
+def by_root_of_heads(states, source, mask, layer):
+    wrong = with_changes(scale=lambda width: layer.config.heads**0.5)
+    return wrong(states, source, mask, layer)
+
+
+def halved(states, source, mask, layer):
+    output, weights = cross_attention(states, source, mask, layer)
+    return output, weights / 2
+
+
+def changes_source(states, source, mask, layer):
+    source *= mask[:, :, None]
+    return cross_attention(states, source, mask, layer)
+
+
 test_wrong = rejects(
     "writing.cross_attention",
     (lambda *given: cross_attention(*given)[0], 1, "two tensors"),
     (mean_of_heads, 1, "one number for each pair of tokens"),
+    (batch_of_two, 1, "states of shape (1, 3, 12)"),
+    (squeezed, 1, "not enough values to unpack"),
+    (four_heads, 1, "heads may differ"),
+    (inverted, 2, "The mask is inverted"),
+    (halved, 2, "as they come out of it"),
+    (by_root_of_heads, 3, "the root of the head's width. Every"),
+    (pads_at_the_right, 4, "Pads may stand anywhere"),
+    (changes_source, 4, "`source`, after the call"),
     (without_norm, 3, "norm each head"),
     (removed_after_the_softmax, 4, "before the softmax"),
     (one_layer_for_both, 5, "not normed"),

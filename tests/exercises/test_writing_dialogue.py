@@ -28,18 +28,18 @@ def by_recursion(persona, history, reply, special):
         answer = [*reply, special["eos"]]
         before = len(persona)
         return (
-            (*persona, special["bot"], *answer),
-            (0,) * before + (2,) * (1 + len(answer)),
-            (-100,) * before + (*answer, -100),
+            [*persona, special["bot"], *answer],
+            [0] * before + [2] * (1 + len(answer)),
+            [-100] * before + [*answer, -100],
         )
     *before, last = history
     token, kind = (special["user"], 1) if len(before) % 2 == 0 else (special["bot"], 2)
     tokens, types, targets = by_recursion(persona, before, reply, special)
-    at, more = len(tokens) - len(reply) - 2, (token, *last)
+    at, more = len(tokens) - len(reply) - 2, [token, *last]
     return (
         tokens[:at] + more + tokens[at:],
-        types[:at] + (kind,) * len(more) + types[at:],
-        targets[:at] + (-100,) * len(more) + targets[at:],
+        types[:at] + [kind] * len(more) + types[at:],
+        targets[:at] + [-100] * len(more) + targets[at:],
     )
 
 
@@ -74,6 +74,48 @@ def fixed_specials(persona, history, reply, special):
     return dialogue_input(persona, history, reply, {"user": 1, "bot": 2, "eos": 0})
 
 
+def specials_in_order(persona, history, reply, special):
+    names = dict(zip(("user", "bot", "eos"), special.values(), strict=True))
+    return dialogue_input(persona, history, reply, names)
+
+
+def with_persona(persona, history, reply, special):
+    assert persona
+    return dialogue_input(persona, history, reply, special)
+
+
+def default_persona(persona, history, reply, special):
+    return dialogue_input(persona or [0], history, reply, special)
+
+
+def last_five(persona, history, reply, special):
+    return dialogue_input(persona, history[-5:], reply, special)
+
+
+def without_empty_texts(persona, history, reply, special):
+    assert all(history) and reply
+    return dialogue_input(persona, history, reply, special)
+
+
+def last_ids_as_targets(persona, history, reply, special):
+    tokens, types, _ = dialogue_input(persona, history, reply, special)
+    count = len(reply)
+    targets = [-100] * (len(tokens) - count - 2) + [*tokens[:-1][-count:], tokens[-1], -100]
+    return tokens, types, targets[: len(tokens)]
+
+
+def by_value(persona, history, reply, special):
+    tokens, types, _ = dialogue_input(persona, history, reply, special)
+    wanted = {*reply, special["eos"]}
+    return tokens, types, [t if t in wanted else -100 for t in tokens[1:]] + [-100]
+
+
+def types_of_ids(persona, history, reply, special):
+    tokens, types, targets = dialogue_input(persona, history, reply, special)
+    kinds = {0: 0, 1: special["user"], 2: special["bot"]}
+    return tokens, [kinds[kind] for kind in types], targets
+
+
 test_dialogue_input_right = accepts("writing.dialogue_input", by_segments, by_recursion)
 test_dialogue_input_wrong = rejects(
     "writing.dialogue_input",
@@ -82,7 +124,18 @@ test_dialogue_input_wrong = rejects(
     (speakers_of_type_0, 2, "type of the utterance that it begins"),
     (numbers_as_types, 2, "three utterances"),
     (zeros_for_ignored, 3, "only the tokens of the reply"),
-    (fixed_specials, 4, "from `special`"),
+    (by_value, 3, "that repeats"),
+    (lambda *given: print(), 1, "None (is a `return` missing?)"),
+    (lambda *given: [*map(torch.tensor, dialogue_input(*given))], 1, "Return Python's lists"),
+    (lambda *given: dialogue_input(*given)[:2], 1, "2\nExpected: 3"),
+    (fixed_specials, 4, "stand in `special`"),
+    (specials_in_order, 4, "in any order"),
+    (types_of_ids, 4, "0, 1 and 2 with any ids"),
+    (last_five, 5, "however many there are"),
+    (with_persona, 5, "AssertionError"),
+    (default_persona, 5, "may be empty"),
+    (without_empty_texts, 5, "AssertionError"),
+    (last_ids_as_targets, 5, "may be empty"),
 )
 
 

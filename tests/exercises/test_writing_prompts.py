@@ -33,7 +33,12 @@ test_calibrated_wrong = rejects(
     (lambda p, free: calibrated(p, free.max(dim=0).values[None]), 3, "mean of its probabilities"),
     (
         lambda p, free: (p / free.mean(0)) / (p / free.mean(0)).sum(dim=0),
-        *(1, "whose rows sum to 1"),
+        *(1, "The rows sum to 1"),
     ),
     (lambda p, free: calibrated(p, free.log().mean(0).exp()[None]), 3, "mean of its"),
+    (lambda p, free: calibrated(p, free).numpy(), 1, "a NumPy array\nExpected: a tensor"),
+    (lambda p, free: calibrated(p, free).tolist(), 1, "a list\nExpected: a tensor"),
+    (lambda p, free: calibrated(p, free.mean(0, True).clamp_min(0.05)), 5, "count as they are"),
+    (lambda p, free: calibrated(p, free.mean(0, True).clamp_min(0.001)), 5, "count as they are"),
+    (lambda p, free: calibrated(p.clamp_min(0.001), free), 5, "count as they are"),
 )

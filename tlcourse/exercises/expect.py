@@ -11,6 +11,7 @@ import numpy as np
 
 from tlcourse.wording import article
 
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 CALLED = "Your code, called with"  # begins the note of an error: with which arguments
 
 
@@ -108,9 +109,21 @@ def expect_equal(got: Any, expected: Any, what: str, likely: str = "") -> None:
     Tensors and arrays are equal when shapes and all values are; a list never equals a tuple.
     """
     if not _same(got, expected):
-        came = short(got) if type(got) is type(expected) else f"{short(got)} ({_kind(got)})"
+        came, due = _apart(got, expected)
+        came = came if type(got) is type(expected) else f"{came} ({_kind(got)})"
         came = _kind(got) if got is None else came
-        raise CheckFailed(check=what, yours=came, expected=short(expected), why=likely)
+        raise CheckFailed(check=what, yours=came, expected=due, why=likely)
+
+
+def _apart(got: Any, expected: Any) -> tuple[str, str]:
+    """Both values in short; for lists that look alike when cut, what differs first."""
+    texts = short(got), short(expected)
+    if texts[0] != texts[1] or not (isinstance(got, list) and isinstance(expected, list)):
+        return texts
+    for place, (one, other) in enumerate(zip(got, expected, strict=False)):
+        if not _same(one, other):
+            return f"{short(one)} at [{place}]", short(other)
+    return f"{len(got)} entries", f"{len(expected)} entries"
 
 
 def expect_type(got: Any, kind: type, what: str, likely: str = "") -> None:
@@ -182,10 +195,10 @@ def _told_apart(one: float, other: float) -> tuple[str, str]:
     return texts
 
 
-def expect_loss(got: Any, what: str, logits: Any) -> None:
+def expect_loss(got: Any, what: str, logits: Any, name: str = "logits") -> None:
     """Raises CheckFailed unless `got` is one number, a tensor, whose gradient reaches `logits`.
 
-    `logits` must require a gradient, and get one.
+    `logits` must require a gradient, and get one. `name` is what the learner calls them.
     """
     likely = "One number for the whole batch, a tensor."
     if not hasattr(got, "shape"):
@@ -196,10 +209,10 @@ def expect_loss(got: Any, what: str, logits: Any) -> None:
     if flows:
         got.backward(retain_graph=True)
     if not flows or logits.grad is None:
-        fault = "whose gradient does not reach `logits`" if flows else "which carries no gradient"
+        fault = f"whose gradient does not reach `{name}`" if flows else "which carries no gradient"
         raise CheckFailed(
             check=what, yours=f"{short(got)}, {fault}",
-            expected="a tensor from which gradients flow back to the logits",
+            expected=f"a tensor from which gradients flow back to `{name}`",
             why="Leave out `.item()`, `.detach()` and NumPy.",
         )  # fmt: skip
 
@@ -234,7 +247,7 @@ def expect_unchanged(function: Callable, *arguments: Any) -> Any:
     `function` gets a note that says what it was called with.
     """
     before = copy.deepcopy(arguments)
-    names = _names(function, len(arguments))
+    names = argument_names(function, len(arguments))
     try:
         result = function(*arguments)
     except Exception as error:
@@ -251,13 +264,14 @@ def expect_unchanged(function: Callable, *arguments: Any) -> Any:
     return result
 
 
-def _names(function: Callable, count: int) -> list[str]:
-    """What `function` calls its first arguments; their numbers if that is not to be had."""
+def argument_names(function: Callable, count: int) -> list[str]:
+    """What `function` calls its first `count` arguments; a number for each that has no name."""
     try:
-        names = list(inspect.signature(function).parameters)
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        names = []
-    return names[:count] if len(names) >= count else [f"number {n + 1}" for n in range(count)]
+        parameters = ()
+    named = [each.name for each in parameters if each.kind in POSITIONAL][:count]
+    return named + [f"number {place + 1}" for place in range(len(named), count)]
 
 
 def _given(name: str, value: Any) -> str:

@@ -1,11 +1,26 @@
 """Lesson 09: the best legal span, given a score for every first and every last token."""
 
+import random
+
 import torch
 
 from tlcourse.adaptation import span_reader
 from tlcourse.exercises.expect import expect_unchanged
 from tlcourse.exercises.task import Exercise, case
 from tlcourse.exercises.variants import varying
+
+
+def places(candidate, first, last, longest):
+    """The two places as numbers of Python; if the pair is as good as the truth's, the truth's."""
+    got = expect_unchanged(candidate, first, last, longest)
+    if not isinstance(got, list | tuple | torch.Tensor):
+        return got
+    got, best = tuple(map(int, got)), by_table(first, last, longest)
+    if len(got) == 2 and 0 <= got[0] <= got[1] < min(got[0] + longest, len(first)):
+        ties = first[got[0]] + last[got[1]] == first[best[0]] + last[best[1]]
+        return best if ties else got
+    return got
+
 
 task = Exercise(
     __name__,
@@ -22,6 +37,7 @@ task = Exercise(
         "`torch.ones_like(sums).triu().tril(longest - 1)` marks the legal ones.",
     ),
     imports="import torch",
+    measure=places,
 )
 
 
@@ -42,15 +58,14 @@ def by_table(first, last, longest):
     return span_reader.best_span(first, last, longest=longest)[:2]
 
 
-def places(candidate, first, last, longest):
-    """The two places as numbers of Python."""
-    got = expect_unchanged(candidate, first, last, longest)
-    return tuple(map(int, got)) if isinstance(got, list | tuple | torch.Tensor) else got
-
-
-def drawn(length, longest, seed):
-    generator = torch.Generator().manual_seed(varying(seed))
-    return (*torch.randn(2, length, generator=generator), longest)
+def drawn():
+    """30 cases of random scores, in quarters, so that their sums are exact."""
+    generator = random.Random(varying(0))
+    for number in range(30):
+        length, longest = 2 + number % 9, 1 + number % 4
+        first, last = ([generator.randrange(-20, 21) / 4 for _ in range(length)] for _ in range(2))
+        what = f"`best_span(torch.tensor({first}), torch.tensor({last}), {longest})`"
+        yield case(what, torch.tensor(first), torch.tensor(last), longest)
 
 
 def scores(*values):
@@ -62,10 +77,14 @@ task.stage(
     case(
         "first token at place 1, last at place 3",
         *(scores(0, 5, 0, 0), scores(0, 0, 0, 5), 4),
+        hint="Return the first and the last place, (1, 3). Places count from 0, and both ends "
+        "belong to the span.",
     ),
-    case("one token, at place 2", scores(0, 0, 5), scores(0, 0, 5), 3),
-    hint="Return two numbers, the first and the last place.",
-    measure=places,
+    case(
+        "one token, at place 2",
+        *(scores(0, 0, 5), scores(0, 0, 5), 3),
+        hint="A span may have one token, so that i and j are equal.",
+    ),
 )
 task.stage(
     "not backwards",
@@ -75,30 +94,47 @@ task.stage(
     ),
     hint="A span must not end before it begins: search for the best *pair*, not for each end "
     "alone.",
-    measure=places,
 )
 task.stage(
     "not too long",
     case(
         "the best ends are five tokens apart, and a span has at most 2",
-        *(scores(9, 0, 0, 3, 1, 0), scores(0, 0, 0, 1, 0, 9), 2),
+        *(scores(9, 0, 0, 3, 1, -1), scores(0, 0.5, 0, 1, 0, 9), 2),
+        hint="A span from i to j has j - i + 1 tokens, here at most 2. Which of these spans has "
+        "the largest sum?",
     ),
-    case("at most 1 token", *drawn(6, 1, 3)),
-    hint="A span from i to j has j - i + 1 tokens.",
-    measure=places,
+    case(
+        "at most 1 token",
+        *(scores(2, -1, 0, -2, 1.25), scores(-3, -2, 1.25, -2, 0.25), 1),
+        hint="Each place alone is a span of one token. The best one has the largest sum "
+        "`first[i] + last[i]`.",
+    ),
 )
 task.stage(
     "only negative scores",
-    case("scores below zero", scores(-3, -1, -2), scores(-5, -9, -4), 3),
-    hint="Start with minus infinity, not with 0.",
-    measure=places,
+    case(
+        "scores below zero",
+        *(scores(-3, -1, -2), scores(-5, -9, -4), 3),
+        hint="All sums are negative here. Neither the start of the search nor an illegal pair may "
+        "beat them.",
+    ),
+    case(
+        "scores below -10,000, as pads have",
+        *(scores(-10003, -10001, -10002), scores(-10005, -10009, -10004), 3),
+        hint="Scores may be as low as these: use minus infinity for the start of a search and for "
+        "illegal pairs.",
+    ),
 )
 task.stage(
-    "30 random scores",
-    *(case("", *drawn(2 + seed % 9, 1 + seed % 4, 10 + seed)) for seed in range(30)),
-    hint="Compare all legal pairs.",
-    measure=places,
+    "many places",
+    case(
+        "100 places: the best first tokens are at the end, the best last ones at the beginning",
+        *(torch.arange(100.0), (torch.arange(100) == 37) * 5.0 - torch.arange(100), 4),
+    ),
+    hint="Compare all legal pairs. The best one need not have a first or a last token whose own "
+    "score is among the highest.",
 )
+task.stage("30 random scores", *drawn(), hint="Compare all legal pairs.")
 
 
 def each_alone(first, last, longest):
@@ -121,5 +157,10 @@ task.mistakes(
         "The span may have one token too many here: with `longest` tokens, the last place is at "
         "most i + longest - 1.",
         lambda first, last, longest: best_span(first, last, longest + 1),
+    ),
+    (
+        "The span may have one token too few here: with `longest` tokens, the last place may be "
+        "i + longest - 1.",
+        lambda first, last, longest: best_span(first, last, longest - 1),
     ),
 )

@@ -52,7 +52,8 @@ def drawn(length, vocabulary, start, seed, scale=1.0):
 task.stage(
     "equal logits",
     case("equal logits of 4 tokens: -ln 4", torch.zeros(5, 4), torch.tensor([0, 1, 2, 3, 0]), 2),
-    hint="Return one number, which is never above 0.",
+    hint="All four tokens are equally likely here, so each ln p is ln(1/4) = -1.38629, and so is "
+    "their mean.",
     measure=number,
 )
 task.stage(
@@ -66,7 +67,8 @@ task.stage(
     "several tokens",
     case("3 of 6 tokens", *drawn(6, 5, 3, 2)),
     case("all but the first of 5 tokens", *drawn(5, 7, 1, 3)),
-    hint="Take the mean over the tokens from `start` on, and over no others.",
+    hint="Compute ln p of each token from `start` on, one number a token, and then the mean of "
+    "these numbers.",
     measure=number,
 )
 task.stage(

@@ -3,8 +3,8 @@
 import random
 
 from tlcourse.bpe import Frame
-from tlcourse.exercises.expect import expect_unchanged
-from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.measures import list_by_list
+from tlcourse.exercises.task import Exercise
 from tlcourse.exercises.variants import varying
 
 task = Exercise(
@@ -49,73 +49,73 @@ def by_lengths(first, second, frame, longest):
     return ids, [int(place >= border) for place in range(len(ids))]
 
 
-def both(candidate, *arguments):
-    """The two lists; tuples and other sequences count as lists."""
-    got = expect_unchanged(candidate, *arguments)
-    if isinstance(got, list | tuple) and len(got) == 2:
-        return [list(part) if hasattr(part, "__iter__") else part for part in got]
-    return got
-
-
-def expected(*arguments):
-    return list(by_lengths(*arguments))
-
-
 OURS = Frame((), (2,), (3,))  # a <sep> b <cls>
 BERT = Frame((101,), (102,), (102,))  # [CLS] a [SEP] b [SEP]
+ROBERTA = Frame((0,), (2, 2), (2,))  # <s> a </s></s> b </s>
+WIDE = Frame((101, 104), (102, 105), (102, 103))
+BARE = Frame()
+both = list_by_list(("ids", "types"), by_lengths)
 
 
 def drawn():
-    """40 random pairs, with a frame of the course or of BERT."""
+    """40 random pairs with different frames."""
     generator = random.Random(varying(0))
     for _ in range(40):
         first, second = (
-            [generator.randrange(10, 99) for _ in range(generator.randrange(1, 12))]
-            for _ in range(2)
+            [generator.randrange(10, 99) for _ in range(generator.randrange(12))] for _ in range(2)
         )
-        yield case("", first, second, generator.choice((OURS, BERT)), generator.randrange(6, 30))
+        frame = generator.choice((OURS, BERT, ROBERTA, WIDE, BARE))
+        longest = generator.randrange(6, 30)
+        what = f"`pair_input({first}, {second}, {frame}, {longest})`"
+        yield from both(what, first, second, frame, longest)
 
 
+two = [7, 8], [9]
+ids, types = zip(
+    both("[7, 8] and [9] in a frame of BERT", *two, BERT, 20),
+    both("[7, 8] and [9] in our frame", *two, OURS, 20),
+    both("[7, 8] and [9] in a frame with two ids at each place", *two, WIDE, 20),
+    both("[7, 8] and [9] in a frame without ids", *two, BARE, 20),
+    strict=True,
+)
 task.stage(
     "ids",
-    case("the ids of [7, 8] and [9] in a frame of BERT", [7, 8], [9], BERT, 20),
-    hint="The order is before, first text, between, second text, behind.",
-    measure=lambda candidate, *given: both(candidate, *given)[0],
-    expected=lambda *given: expected(*given)[0],
+    *ids,
+    hint="The order is before, first text, between, second text, behind. Each part of the frame "
+    "may have none, one or several ids, and all of them are needed.",
 )
 task.stage(
     "types",
-    case("the types of [7, 8] and [9] in a frame of BERT", [7, 8], [9], BERT, 20),
-    case("the types of [7, 8] and [9] in our frame", [7, 8], [9], OURS, 20),
-    hint="The first separator still has type 0, the end type 1.",
-    measure=lambda candidate, *given: both(candidate, *given)[1],
-    expected=lambda *given: expected(*given)[1],
+    *types,
+    hint="All ids up to and including those of `between` have type 0, all after it have type 1.",
 )
 task.stage(
     "a long second text",
-    case("2 and 9 tokens, at most 8 in all", [5, 6], [*range(10, 19)], OURS, 8),
-    case("exactly as long as allowed", [5, 6], [10, 11], BERT, 7),
-    hint="Cut only what does not fit, at the end of the longer text. Special tokens count too.",
-    measure=both,
-    expected=expected,
+    *both("texts of 2 and 9 tokens, at most 8 in all", [15, 16], [*range(20, 29)], OURS, 8),
+    *both("a pair that is exactly as long as allowed", [15, 16], [20, 21], BERT, 7),
+    *both("texts of 2 and 9 tokens, at most 12 in all", [15, 16], [*range(20, 29)], WIDE, 12),
+    hint="Cut only what does not fit, at the end of the longer text. Special tokens count too, all "
+    "that the frame has.",
 )
 task.stage(
     "two long texts",
-    case("6 and 9 tokens, at most 10 in all", [*range(30, 36)], [*range(10, 19)], OURS, 10),
-    case("9 and 2 tokens, at most 8 in all", [*range(10, 19)], [5, 6], OURS, 8),
-    case("4 and 4 tokens, at most 9 in all", [1, 2, 3, 4], [5, 6, 7, 8], OURS, 9),
+    *both(
+        "texts of 6 and 9 tokens, at most 10 in all", [*range(30, 36)], [*range(10, 19)], OURS, 10
+    ),
+    *both("texts of 9 and 2 tokens, at most 8 in all", [*range(10, 19)], [35, 36], OURS, 8),
+    *both("texts of 4 and 4 tokens, at most 9 in all", [11, 12, 13, 14], [25, 26, 27, 28], OURS, 9),
     hint="Drop one token at a time, always from the text that is longer then; from the second if "
     "they are equally long.",
-    measure=both,
-    expected=expected,
 )
 task.stage(
-    "40 random pairs",
-    *drawn(),
-    hint="Count ids and types; both have the same length.",
-    measure=both,
-    expected=expected,
+    "empty texts",
+    *both("an empty second text", [7, 8], [], BERT, 20),
+    *both("an empty first text", [], [7, 8], BERT, 20),
+    *both("texts of 5 and 0 tokens, at most 6 in all", [*range(10, 15)], [], BERT, 6),
+    hint="Either text may be empty. The special tokens stay, and the other text may still have to "
+    "be cut.",
 )
+task.stage("40 random pairs", *drawn())
 
 
 def cut_at_the_end(first, second, frame, longest):

@@ -85,7 +85,8 @@ task.stage(
         300 * drawn(2, 5, 5)[0],
         drawn(2, 5, 5)[1],
     ),
-    hint="Large scores overflow in `exp`: use `F.cross_entropy` or `log_softmax`.",
+    hint="With scores as far apart as these, `exp` overflows, and a probability may round to 0. "
+    "`F.cross_entropy` and `log_softmax` avoid both.",
 )
 
 task.mistakes(

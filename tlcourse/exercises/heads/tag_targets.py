@@ -2,6 +2,7 @@
 
 import random
 
+from tlcourse.exercises.measures import integers
 from tlcourse.exercises.task import Exercise, case
 from tlcourse.exercises.variants import varying
 
@@ -19,6 +20,7 @@ task = Exercise(
         "A token is the first of its word if its word is not None and differs from the word of the "
         "token before. It gets `tags[word]`; all others get -100.",
     ),
+    measure=integers,
 )
 
 
@@ -69,11 +71,25 @@ task.stage(
     hint="A token that belongs to no word, whose entry is None, gets -100.",
 )
 task.stage(
+    "one word and nothing else",
+    case("a sentence of one token", [0], [3]),
+    case("one word in two tokens, without special tokens", [0, 0], [3]),
+    hint="No token stands before the first one, so it begins a word unless it is a special token.",
+)
+task.stage(
     "a sentence that was cut",
     case("the first two of three words", [0, 1, 1], [1, 2, 1]),
     hint="Words without tokens have no target: the result is as long as `word_of`.",
 )
 task.stage("50 random sentences", *sentences(), hint="Compare `word_of`, `tags` and your result.")
+
+
+def before_the_first(word_of, tags):
+    return [
+        tags[word] if word is not None and word != word_of[place - 1] else IGNORED
+        for place, word in enumerate(word_of)
+    ]
+
 
 task.mistakes(
     (
@@ -89,5 +105,10 @@ task.mistakes(
     (
         "Ignored tokens have the target 0 here, which is the number of a tag: use -100.",
         lambda word_of, tags: [max(0, target) for target in tag_targets(word_of, tags)],
+    ),
+    (
+        "The first token is compared with the last one here, because `word_of[-1]` is the last "
+        "entry: nothing stands before the first token.",
+        before_the_first,
     ),
 )

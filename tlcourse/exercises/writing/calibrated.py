@@ -3,8 +3,18 @@
 import torch
 
 from tlcourse.evaluation import calibrate
+from tlcourse.exercises.expect import expect_shape, expect_unchanged
 from tlcourse.exercises.task import Exercise, case
 from tlcourse.exercises.variants import varying
+
+
+def shares(candidate, probabilities, content_free):
+    """The returned tensor; raises CheckFailed if it is none, or has another shape."""
+    got = expect_unchanged(candidate, probabilities, content_free)
+    why = "Return a tensor of the shape of `probabilities`."
+    expect_shape(got, tuple(probabilities.shape), "what your function returns", why)
+    return got
+
 
 task = Exercise(
     __name__,
@@ -21,6 +31,7 @@ task = Exercise(
         "Then divide every row by its sum: `ratios / ratios.sum(dim=1, keepdim=True)`.",
     ),
     imports="import torch",
+    measure=shares,
     tolerance=1e-5,
 )
 
@@ -51,7 +62,8 @@ LEANS = torch.tensor([[0.8, 0.2]])
 task.stage(
     "no bias",
     case("a prompt that prefers no label", drawn(2, 4, 1)[0], EVEN),
-    hint="Return a tensor of the shape of `probabilities`, whose rows sum to 1.",
+    hint="The bias is 1/4 for every label here. The rows sum to 1, so the result is "
+    "`probabilities` itself.",
 )
 task.stage(
     "one question",
@@ -74,6 +86,15 @@ task.stage(
     case("as many questions as labels", *drawn(3, 3, 3)),
     case("6 questions and 2 labels", *drawn(6, 2, 4)),
     hint="Sum over the labels, which are the last dimension.",
+)
+task.stage(
+    "rare labels",
+    case(
+        "a bias of 0.0005 and 0.9995, and a question with 0.0002 and 0.9998",
+        *(torch.tensor([[0.0002, 0.9998]]), torch.tensor([[0.0005, 0.9995]])),
+        tolerance=0.01,
+    ),
+    hint="Small probabilities count as they are, in the bias and in the question.",
 )
 
 

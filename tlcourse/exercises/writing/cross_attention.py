@@ -70,8 +70,12 @@ def layer_of(heads):
 def both(candidate, states, source, mask, heads):
     """The output and the weights; raises CheckFailed if there are not two tensors."""
     layer = layer_of(heads)
+
+    def attention(states, source, mask):
+        return candidate(states, source, mask, layer)
+
     with torch.no_grad():
-        got = expect_unchanged(lambda *given: candidate(*given, layer), states, source, mask)
+        got = expect_unchanged(attention, states, source, mask)
     if isinstance(got, list | tuple) and len(got) == 2 and all(map(torch.is_tensor, got)):
         return tuple(got)
     raise CheckFailed(
@@ -98,6 +102,7 @@ def sums(candidate, *arguments):
 
 ALL = torch.ones(2, 5, dtype=torch.bool)
 PADDED = padding_mask(torch.tensor([5, 2]), 5)
+LEFT = torch.stack([PADDED[1].flip(0), torch.tensor([True, False, True, True, False])])
 two = draw(2, 3, 12), draw(2, 5, 12, seed=1)
 longer = draw(2, 6, 12, seed=2), draw(2, 5, 12, seed=3)
 alike = draw(2, 5, 12, seed=4), draw(2, 5, 12, seed=5)  # as many tokens on both sides
@@ -110,9 +115,15 @@ task.stage(
         *(*two, ALL, 4),
         expected=[(2, 3, 12), (2, 4, 3, 5)],
     ),
+    case(
+        "the shapes for one text of 3 tokens, 5 source tokens, 3 heads",
+        *(two[0][:1], two[1][:1], ALL[:1], 3),
+        expected=[(1, 3, 12), (1, 3, 3, 5)],
+    ),
     measure=shapes,
     hint="The output has a row for each target token. The weights are (batch, heads, target, "
-    "source): one number for each pair of tokens.",
+    "source): one number for each pair of tokens. The numbers of texts and heads may differ from "
+    "call to call.",
 )
 task.stage(
     "the weights of a query sum to one",
@@ -124,12 +135,13 @@ task.stage(
         expected=torch.ones(2, 3, 3),
     ),
     measure=sums,
-    hint="The softmax runs over the source tokens, the last dimension.",
+    hint="A query's weights are a softmax over the source tokens, the last dimension, and are "
+    "returned as they come out of it.",
 )
 task.stage(
     "the weights",
-    case("one head, 3 target tokens and 5 source tokens", WEIGHTS, *two, ALL, 1),
     case("three heads, 6 target tokens and 5 source tokens", WEIGHTS, *longer, ALL, 3),
+    case("one head, 3 target tokens and 5 source tokens", WEIGHTS, *two, ALL, 1),
     case("three heads, texts of equal length", WEIGHTS, *alike, ALL, 3),
     measure=part,
     hint="Queries come from `states` and keys from `source`, each through its own layer. Split "
@@ -139,6 +151,11 @@ task.stage(
 task.stage(
     "pads",
     case("the weights for sources of 5 and 2 tokens, padded to 5", WEIGHTS, *two, PADDED, 3),
+    case(
+        "the weights for sources with pads before and between the tokens",
+        *(WEIGHTS, *two, LEFT, 3),
+        hint="Pads may stand anywhere: go by the places of True in `mask`, not by their number.",
+    ),
     measure=part,
     hint="`mask` is (batch, source), True where there is a token. `mask[:, None, None]` fits the "
     "scores; where it is False, set them to -infinity before the softmax.",
@@ -212,6 +229,11 @@ task.mistakes(
     (
         "The pads of the source get weight here: use `mask`.",
         with_changes(keep=lambda mask: torch.ones_like(mask)[:, None, None]),
+    ),
+    (
+        "The mask is inverted here. It is True where there is a token, and the *other* places get "
+        "-infinity.",
+        with_changes(keep=lambda mask: ~mask[:, None, None]),
     ),
     (
         "The output layer is missing: end with `layer.output`.",

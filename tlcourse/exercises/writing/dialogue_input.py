@@ -2,8 +2,8 @@
 
 import random
 
-from tlcourse.exercises.expect import expect_unchanged
-from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.measures import list_by_list
+from tlcourse.exercises.task import Exercise
 from tlcourse.exercises.variants import varying
 
 task = Exercise(
@@ -57,70 +57,72 @@ def by_places(persona, history, reply, special):
     return tokens, types[1:], targets
 
 
-def part(number):
-    """A measure of one of the three lists; tuples and other sequences count as lists."""
-
-    def measure(candidate, *given):
-        got = expect_unchanged(candidate, *given)
-        if isinstance(got, list | tuple) and len(got) == 3:
-            return list(got[number]) if hasattr(got[number], "__iter__") else got[number]
-        return got
-
-    return {"measure": measure, "expected": lambda *given: by_places(*given)[number]}
-
-
-def all_three(candidate, *given):
-    return [part(number)["measure"](candidate, *given) for number in range(3)]
-
+parts = list_by_list(("tokens", "types", "targets"), by_places)
 
 SPECIAL = {"user": 1, "bot": 2, "eos": 0}
-ONE_TURN = [11, 12], [[21, 22]], [31, 32], SPECIAL
-THREE_TURNS = [11], [[21], [22, 23], [24]], [31, 32, 33], SPECIAL
+OTHER = {"eos": 7, "bot": 4, "user": 9}
+THREE_TURNS = [11], [[21], [22, 23], [24]], [31, 32, 33]
 
 
 def drawn():
     """30 random dialogues, with other ids of the special tokens each time."""
     generator = random.Random(varying(0))
     for _ in range(30):
-        special = dict(zip(SPECIAL, generator.sample(range(10), 3), strict=True))
-        lengths = [generator.randrange(1, 5) for _ in range(2 + generator.choice((1, 3, 5)))]
+        ids = generator.sample(range(10), 3)
+        special = dict(zip(generator.sample([*SPECIAL], 3), ids, strict=True))
+        lengths = [generator.randrange(5) for _ in range(2 + generator.choice((1, 3, 5, 7)))]
         persona, reply, *history = (
             [generator.randrange(10, 99) for _ in range(length)] for length in lengths
         )
-        yield case("", persona, history, reply, special)
+        what = f"`dialogue_input({persona}, {history}, {reply}, {special})`"
+        yield from parts(what, persona, history, reply, special)
 
 
+tokens, types, targets = zip(
+    parts(
+        "a dialogue with one utterance before the reply", [11, 12], [[21, 22]], [31, 32], SPECIAL
+    ),
+    parts("a dialogue with three utterances before the reply", *THREE_TURNS, SPECIAL),
+    strict=True,
+)
 task.stage(
     "tokens",
-    case("the tokens of a dialogue with one utterance before the reply", *ONE_TURN),
-    case("the tokens with three utterances before the reply", *THREE_TURNS),
-    hint="Return three lists. The tokens are the persona, then a speaker's token before each "
-    "utterance and before the reply, and <eos> at the end. The user speaks first.",
-    **part(0),
+    *tokens,
+    hint="The tokens are the persona, then a speaker's token before each utterance and before the "
+    "reply, and <eos> at the end. The user speaks first.",
 )
 task.stage(
     "types",
-    case("the types of a dialogue with one utterance before the reply", *ONE_TURN),
-    case("the types with three utterances before the reply", *THREE_TURNS),
+    *types,
     hint="The persona has type 0, the user 1 and the bot 2. A speaker's token has the type of the "
-    "utterance that it begins, and so has <eos>.",
-    **part(1),
+    "utterance that it begins, and <eos> has the type of the reply.",
 )
 task.stage(
     "targets",
-    case("the targets of a dialogue with one utterance before the reply", *ONE_TURN),
-    case("the targets with three utterances before the reply", *THREE_TURNS),
+    *targets,
+    parts("a reply that repeats the utterance before it", [11], [[31, 32]], [31, 32], SPECIAL)[2],
     hint="The target of a position is the token at the next position, and only the tokens of the "
     "reply and its <eos> are targets.",
-    **part(2),
 )
 task.stage(
-    "30 random dialogues",
-    *drawn(),
-    hint="Take the ids of the special tokens from `special`.",
-    measure=all_three,
-    expected=lambda *given: list(by_places(*given)),
+    "other special tokens",
+    *parts(f"a dialogue with `special = {OTHER}`", *THREE_TURNS, OTHER),
+    hint="The ids of the special tokens stand in `special`, by name and in any order. The types "
+    "are 0, 1 and 2 with any ids.",
 )
+task.stage(
+    "long and empty parts",
+    *parts(
+        "seven utterances before the reply",
+        *([11, 12], [[20 + turn] for turn in range(7)], [31, 32], SPECIAL),
+        hint="All utterances count, however many there are.",
+    ),
+    *parts("a dialogue without a persona", [], [[21, 22]], [31, 32], SPECIAL),
+    *parts("an empty utterance and an empty reply", [11], [[21], [], [22]], [], SPECIAL),
+    hint="A persona, an utterance or a reply may be empty. An empty utterance keeps its speaker's "
+    "token.",
+)
+task.stage("30 random dialogues", *drawn())
 
 
 def with_targets(change):

@@ -95,16 +95,18 @@ class Size:
     pair_steps: int = _at(2, 100, 1_000)  # least optimizer steps on them
     pair_test: int = _at(10, 500, 1_379)  # pairs to evaluate on
     choice_questions: int = _at(4, 500, 500)  # questions with two candidates
+    nli_pairs: int = _at(16, 2_000, 8_000)  # pairs of sentences for the attention between two texts
+    nli_test: int = _at(8, 600, 1_000)  # pairs to evaluate it on
     # Lesson 09b, text that answers
     prefix_examples: int = _at(8, 150, 2_000)  # examples of each task that a prefix names
     prefix_steps: int = _at(4, 60, 100)  # least optimizer steps on them
     prefix_test: int = _at(6, 120, 500)  # texts of each task to evaluate on
     toy_pairs: int = _at(40, 2_000, 20_000)  # sentences of a toy language with translations
     toy_test: int = _at(6, 100, 500)  # sentences to evaluate on
-    toy_steps: int = _at(3, 120, 500)  # optimizer steps of an encoder-decoder on them
+    toy_steps: int = _at(3, 150, 500)  # optimizer steps of an encoder-decoder on them
     translation_steps: int = _at(3, 40, 500)  # optimizer steps on German and English
     translation_test: int = _at(4, 40, 100)  # sentences to evaluate on
-    dialogues: int = _at(16, 600, 20_000)  # persona dialogues to learn from
+    dialogues: int = _at(16, 1_000, 20_000)  # persona dialogues to learn from
     dialogue_epochs: int = _at(1, 3, 3)  # passes over them
     dialogue_test: int = _at(8, 100, 1_000)  # dialogues to evaluate on
     prompt_questions: int = _at(6, 100, 500)  # questions that our model answers by a prompt

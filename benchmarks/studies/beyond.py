@@ -30,7 +30,7 @@ from benchmarks.markdown import error_cell, source
 from benchmarks.studies import released
 from benchmarks.studies.grid_search import best, tried
 from tlcourse import corpora, results, spans
-from tlcourse.adaptation import Recipe, Similarity, SpanReader, Tagger, TaskModel, adapt
+from tlcourse.adaptation import BiEncoder, Recipe, Similarity, SpanReader, Tagger, TaskModel, adapt
 from tlcourse.metrics import Interval, bootstrap_interval
 from tlcourse.transformer import Transformer
 
@@ -41,7 +41,13 @@ SEEDS = (0, 1, 2)
 JUDGED = 2_000  # rows that are judged in a search of learning rates, at most
 SEARCHED = 500  # examples that such a search trains on
 LOWEST = {MASKED: 2.5e-4, MINILM: 5e-5}  # of three learning rates, each twice the one before
-LIKE = {"wikiann": "wikiann", "wnut17": "wikiann", "xquad": "wikiann", "stsb": "stsb"}  # in rates
+LIKE = {  # whose rate a task takes
+    "wikiann": "wikiann",
+    "wnut17": "wikiann",
+    "xquad": "wikiann",
+    "stsb": "stsb",
+    "stsb_apart": "stsb_apart",
+}
 HEAD_RATE = 3e-3  # of the head, as in the presets
 MIN_STEPS = 100
 PUBLISHED = {  # of larger models: a score × 100, and who reports it
@@ -49,6 +55,7 @@ PUBLISHED = {  # of larger models: a score × 100, and who reports it
     "wikiann": ("85.2", "multilingual BERT, English, 20,000 sentences (Hu et al., 2020, XTREME)"),
     "xquad": ("83.5", "multilingual BERT, English, trained on all of SQuAD (Hu et al., 2020)"),
     "stsb": ("85.8", "BERT-base, Spearman's correlation on GLUE's test (Devlin et al., 2019)"),
+    "stsb_apart": ("84.7", "SBERT-base, STS-B's test, no NLI (Reimers & Gurevych, 2019)"),
 }
 
 
@@ -203,6 +210,14 @@ KINDS = {
         _correlations,
         2,
         "Spearman's correlation × 100, test",
+    ),
+    "stsb_apart": Kind(
+        _rated,
+        lambda name, answers, seed: BiEncoder.from_checkpoint(name, high=5.0, seed=seed),
+        _cosines,
+        _correlations,
+        2,
+        "the same, each sentence read alone",
     ),
 }
 BUDGETS = [("wikiann", 500), *((task, None) for task in KINDS)]  # examples, None for all

@@ -4,9 +4,12 @@ import random
 
 import numpy as np
 import pytest
+import torch
 
 from benchmarks import runner
 from benchmarks.studies import summaries
+from tlcourse import checkpoints, generation
+from tlcourse.transformer import EncoderDecoder
 
 TEXT = """
  = The Red Boat =
@@ -84,6 +87,34 @@ def test_what_is_copied(judged):
     assert summaries.Job(summaries.OTHER).copied(judged) == [second, first]
     drawn = {summaries.Job(summaries.RANDOM, seed=n).copied(judged)[0] for n in range(20)}
     assert len(drawn) > 3 and all(len(summaries.STOP.split(each)) == 3 for each in drawn)
+
+
+def test_texts_written_together_are_those_written_alone(little):
+    model, _ = checkpoints.load(little)
+    both = EncoderDecoder.from_models(model, model)[0].eval()
+    torch.manual_seed(1)
+    for block in both.decoder.blocks:
+        torch.nn.init.normal_(block.cross_attention.output.weight)
+    starts, sources = [[9, 8], [7, 6]], [[10, 11, 12, 13], [14, 15]]
+    alone = [generation.generate(model, each, 5, temperature=0) for each in starts]
+    assert summaries.continued(model, starts, 5) == alone
+    pairs = zip(starts, sources, strict=True)
+    alone = [generation.generate(both, a, 5, source=b, temperature=0) for a, b in pairs]
+    assert summaries.continued(both, starts, 5, sources=sources) == alone
+    drawn = [summaries.continued(model, starts, 5, top=50, seed=seed) for seed in (0, 0, 1)]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_only_the_decoder_is_trained(little, samples):
+    model, log = summaries.denoiser(summaries.drop_words, little, little, steps=2, seed=0)
+    start, _ = checkpoints.load(little)
+    assert len(log) == 2
+    assert all(
+        p.equal(dict(start.named_parameters())[n]) for n, p in model.encoder.named_parameters()
+    )
+    assert not model.decoder.blocks[0].attention.value.weight.equal(
+        start.blocks[0].attention.value.weight
+    )
 
 
 def test_a_summary_is_scored_beside_a_beginning_of_its_length(judged):

@@ -10,6 +10,7 @@ STUDIES = {  # by module of `studies`, the names of what it measures
     "tasks": ("tasks", "reviews", "tasks_released"),
     "beyond": ("beyond_rates", "tasks_beyond"),
     "prompting": ("prompting",),
+    "summaries": ("summaries",),
     "grid_search": ("screen",),
     "trec": ("schemes", "other_schemes", "few_labels", "tapt", "tapt_texts", "more_signal"),
     "combined": ("combined", "distilled"),

@@ -22,6 +22,20 @@ same engine trains it; its losses pass it a second sequence:
 
     translator = EncoderDecoder(Config(300, 32, layers=2, heads=4, feed_forward=128))
     translator(tokens, source=tokens.flip(1))           # (2, 9, 300)
+
+`TransformerXL` and `XLNet` have relative positions and a memory, and return both logits and the
+next memory:
+
+    from tlcourse.transformer import RelativeConfig, TransformerXL, XLNet, permutation_loss
+
+    shape = dict(vocabulary_size=300, width=32, layers=2, heads=4, feed_forward=64)
+    reader = TransformerXL(RelativeConfig(**shape))
+    logits, memory = reader(tokens)                     # (2, 9, 300), 2 layers of (2, 9, 32)
+    logits, memory = reader(tokens, memory=memory)      # the next segment; memory: (2, 18, 32)
+    xlnet = XLNet(RelativeConfig(**shape, causal=False, activation="gelu", head_bias=True))
+    order = torch.rand(2, 9).argsort(-1)                # each row is a permutation
+    logits, _ = xlnet(tokens, order=order)              # each token from those before it in order
+    nats, targets = permutation_loss(xlnet, tokens, order, predicted=3)     # targets: 6
 """
 
 from tlcourse.transformer.attention import (
@@ -48,6 +62,14 @@ from tlcourse.transformer.interventions import intervening
 from tlcourse.transformer.model import Block, Transformer
 from tlcourse.transformer.own import EngineMethods, as_transformer, take_weights
 from tlcourse.transformer.recording import Record, record
+from tlcourse.transformer.relative import (
+    RelativeAttention,
+    RelativeConfig,
+    TransformerXL,
+    relative_shift,
+    sinusoids,
+)
+from tlcourse.transformer.two_streams import XLNet, order_masks, permutation_loss
 
 __all__ = [
     "ACTIVATIONS",
@@ -58,7 +80,11 @@ __all__ = [
     "EngineMethods",
     "Initialised",
     "Record",
+    "RelativeAttention",
+    "RelativeConfig",
     "Transformer",
+    "TransformerXL",
+    "XLNet",
     "as_transformer",
     "bert",
     "cached",
@@ -70,11 +96,15 @@ __all__ = [
     "grow_types",
     "grow_vocabulary",
     "intervening",
+    "order_masks",
     "padding_mask",
+    "permutation_loss",
     "record",
+    "relative_shift",
     "reorder",
     "rotary_table",
     "rotate",
     "shapes_alone",
+    "sinusoids",
     "take_weights",
 ]

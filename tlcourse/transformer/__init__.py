@@ -36,8 +36,17 @@ next memory:
     order = torch.rand(2, 9).argsort(-1)                # each row is a permutation
     logits, _ = xlnet(tokens, order=order)              # each token from those before it in order
     nats, targets = permutation_loss(xlnet, tokens, order, predicted=3)     # targets: 6
+
+`Albert` and `Deberta` are variants of the one `Transformer`, with its methods:
+
+    from tlcourse.transformer import Albert, Deberta
+
+    shape = bert(vocabulary_size=300, width=32, layers=2, heads=4, feed_forward=64)
+    Albert(shape, embedding_width=8)(tokens)            # (2, 9, 300); its layers share all weights
+    Deberta(shape, reach=4)(tokens)                     # (2, 9, 300); distances clipped to 4
 """
 
+from tlcourse.transformer.albert import Albert
 from tlcourse.transformer.attention import (
     Attention,
     causal_mask,
@@ -54,6 +63,11 @@ from tlcourse.transformer.config import (
     count_parameters,
     flops_per_token,
     gpt2,
+)
+from tlcourse.transformer.disentangled import (
+    Deberta,
+    DisentangledAttention,
+    clipped_distances,
 )
 from tlcourse.transformer.drafts import shapes_alone
 from tlcourse.transformer.encoder_decoder import EncoderDecoder, Initialised
@@ -73,9 +87,12 @@ from tlcourse.transformer.two_streams import XLNet, order_masks, permutation_los
 
 __all__ = [
     "ACTIVATIONS",
+    "Albert",
     "Attention",
     "Block",
     "Config",
+    "Deberta",
+    "DisentangledAttention",
     "EncoderDecoder",
     "EngineMethods",
     "Initialised",
@@ -89,6 +106,7 @@ __all__ = [
     "bert",
     "cached",
     "causal_mask",
+    "clipped_distances",
     "count_parameters",
     "explicit_attention",
     "flops_per_token",

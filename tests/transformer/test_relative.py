@@ -92,8 +92,8 @@ def test_chosen_queries_have_the_weights_that_they_have_among_all():
     assert torch.allclose(found, every.gather(2, rows), atol=1e-6)
 
 
-def test_a_sinusoid_of_a_sum_is_a_rotation():
-    """So r(i - j) tells the direction as well: sine changes its sign with the distance."""
+def test_the_encoding_tells_the_direction():
+    """Sine changes its sign with the distance, cosine does not."""
     here, back = sinusoids(torch.tensor([3]), 8), sinusoids(torch.tensor([-3]), 8)
     assert torch.allclose(here[:, :4], -back[:, :4]) and torch.equal(here[:, 4:], back[:, 4:])
     assert torch.equal(sinusoids(torch.tensor([0]), 8)[0], torch.tensor([0.0] * 4 + [1.0] * 4))
@@ -231,7 +231,7 @@ def test_the_one_engine_trains_it():
         half = torch.randint(12, (32, 4), generator=torch.Generator().manual_seed(step))
         return (half.repeat(1, 2),)
 
-    more = {"steps": 300, "optimizers": [torch.optim.Adam(model.parameters(), lr=3e-3)]}
+    more = {"steps": 150, "optimizers": [torch.optim.Adam(model.parameters(), lr=1e-2)]}
     train(model, lambda model, part: causal_loss(model, *part), batch, **more)
     (tokens,) = batch(10_000)
     logits, _ = model(tokens)

@@ -22,8 +22,31 @@ same engine trains it; its losses pass it a second sequence:
 
     translator = EncoderDecoder(Config(300, 32, layers=2, heads=4, feed_forward=128))
     translator(tokens, source=tokens.flip(1))           # (2, 9, 300)
+
+`TransformerXL` and `XLNet` have relative positions and a memory, and return both logits and the
+next memory:
+
+    from tlcourse.transformer import RelativeConfig, TransformerXL, XLNet, permutation_loss
+
+    shape = dict(vocabulary_size=300, width=32, layers=2, heads=4, feed_forward=64)
+    reader = TransformerXL(RelativeConfig(**shape))
+    logits, memory = reader(tokens)                     # (2, 9, 300), 2 layers of (2, 9, 32)
+    logits, memory = reader(tokens, memory=memory)      # the next segment; memory: (2, 18, 32)
+    xlnet = XLNet(RelativeConfig(**shape, causal=False, activation="gelu", head_bias=True))
+    order = torch.rand(2, 9).argsort(-1)                # each row is a permutation
+    logits, _ = xlnet(tokens, order=order)              # each token from those before it in order
+    nats, targets = permutation_loss(xlnet, tokens, order, predicted=3)     # targets: 6
+
+`Albert` and `Deberta` are variants of the one `Transformer`, with its methods:
+
+    from tlcourse.transformer import Albert, Deberta
+
+    shape = bert(vocabulary_size=300, width=32, layers=2, heads=4, feed_forward=64)
+    Albert(shape, embedding_width=8)(tokens)            # (2, 9, 300); its layers share all weights
+    Deberta(shape, reach=4)(tokens)                     # (2, 9, 300); distances clipped to 4
 """
 
+from tlcourse.transformer.albert import Albert
 from tlcourse.transformer.attention import (
     Attention,
     causal_mask,
@@ -41,6 +64,11 @@ from tlcourse.transformer.config import (
     flops_per_token,
     gpt2,
 )
+from tlcourse.transformer.disentangled import (
+    Deberta,
+    DisentangledAttention,
+    clipped_distances,
+)
 from tlcourse.transformer.drafts import shapes_alone
 from tlcourse.transformer.encoder_decoder import EncoderDecoder, Initialised
 from tlcourse.transformer.growing import grow_types, grow_vocabulary
@@ -48,21 +76,37 @@ from tlcourse.transformer.interventions import intervening
 from tlcourse.transformer.model import Block, Transformer
 from tlcourse.transformer.own import EngineMethods, as_transformer, take_weights
 from tlcourse.transformer.recording import Record, record
+from tlcourse.transformer.relative import (
+    RelativeAttention,
+    RelativeConfig,
+    TransformerXL,
+    relative_shift,
+    sinusoids,
+)
+from tlcourse.transformer.two_streams import XLNet, order_masks, permutation_loss
 
 __all__ = [
     "ACTIVATIONS",
+    "Albert",
     "Attention",
     "Block",
     "Config",
+    "Deberta",
+    "DisentangledAttention",
     "EncoderDecoder",
     "EngineMethods",
     "Initialised",
     "Record",
+    "RelativeAttention",
+    "RelativeConfig",
     "Transformer",
+    "TransformerXL",
+    "XLNet",
     "as_transformer",
     "bert",
     "cached",
     "causal_mask",
+    "clipped_distances",
     "count_parameters",
     "explicit_attention",
     "flops_per_token",
@@ -70,11 +114,15 @@ __all__ = [
     "grow_types",
     "grow_vocabulary",
     "intervening",
+    "order_masks",
     "padding_mask",
+    "permutation_loss",
     "record",
+    "relative_shift",
     "reorder",
     "rotary_table",
     "rotate",
     "shapes_alone",
+    "sinusoids",
     "take_weights",
 ]

@@ -40,22 +40,29 @@ class Config:
     dropout: float = 0.0
 
     def __post_init__(self):
-        for name in ("width", "layers", "heads", "feed_forward", "max_length"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}: expected at least 1, got {getattr(self, name)}")
-        if self.width % self.heads:
-            raise ValueError(
-                f"expected a width that is a multiple of the {self.heads} heads, got {self.width}"
-            )
+        check_shape(self, "width", "layers", "heads", "feed_forward", "max_length")
         if self.rotary and self.width // self.heads % 2:
             raise ValueError(
                 "expected an even width per head, which rotary positions rotate in pairs, got "
                 f"{self.width // self.heads}; change width or heads, or set rotary=False"
             )
-        if self.activation not in ACTIVATIONS:
-            raise ValueError(
-                f"expected an activation out of {', '.join(ACTIVATIONS)}, got {self.activation!r}"
-            )
+
+
+def check_shape(config: Any, *sizes: str) -> None:
+    """Raises ValueError unless those fields are positive, heads divide the width, and the
+    activation is known.
+    """
+    for name in sizes:
+        if getattr(config, name) < 1:
+            raise ValueError(f"{name}: expected at least 1, got {getattr(config, name)}")
+    if config.width % config.heads:
+        raise ValueError(
+            f"expected a width that is a multiple of the {config.heads} heads, got {config.width}"
+        )
+    if config.activation not in ACTIVATIONS:
+        raise ValueError(
+            f"expected an activation out of {', '.join(ACTIVATIONS)}, got {config.activation!r}"
+        )
 
 
 def gpt2(**changes: Any) -> Config:

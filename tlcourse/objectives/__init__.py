@@ -50,21 +50,51 @@ from tlcourse.objectives.masked import Masked, SpanMasked, StaticMasked, WholeWo
 from tlcourse.objectives.next_token import NextToken
 from tlcourse.objectives.objective import Objective
 from tlcourse.objectives.prefix import Hybrid, PrefixLM, UniLM
+from tlcourse.objectives.replaced import Electra, ReplacedTokens, detection_loss, sample
+from tlcourse.objectives.sentences import (
+    NextSentence,
+    PairModel,
+    QuickThoughts,
+    SegmentModel,
+    SentenceOrder,
+)
+from tlcourse.objectives.sequence_to_sequence import (
+    MASS,
+    NOISES,
+    Denoising,
+    SpanCorruption,
+    bart,
+    denoising_autoencoder,
+)
 
 __all__ = [
+    "MASS",
+    "NOISES",
+    "Denoising",
+    "Electra",
     "Hybrid",
     "Masked",
+    "NextSentence",
     "NextToken",
     "Objective",
+    "PairModel",
     "PrefixLM",
+    "QuickThoughts",
+    "ReplacedTokens",
+    "SegmentModel",
+    "SentenceOrder",
+    "SpanCorruption",
     "SpanMasked",
     "StaticMasked",
     "UniLM",
     "WholeWordMasked",
+    "bart",
     "causal_loss",
     "corrupt_spans",
     "cross_entropy",
     "delete_tokens",
+    "denoising_autoencoder",
+    "detection_loss",
     "hide_next_tokens",
     "hide_tokens",
     "hybrid_loss",
@@ -77,6 +107,7 @@ __all__ = [
     "masked_loss",
     "permute_sentences",
     "rotate_text",
+    "sample",
     "sentence_ends",
     "sequence_to_sequence_loss",
     "shuffle_locally",

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from tests.models import noisy
+from tests.models import PLAIN, noisy
 from tlcourse import objectives
 from tlcourse.batching import generator_for
 from tlcourse.bpe import EOS, MASK, PAD, SPECIALS
@@ -30,6 +30,7 @@ from tlcourse.objectives import (
 )
 from tlcourse.pretraining import optimizers_for
 from tlcourse.recipes import PretrainingRecipe
+from tlcourse.training import train
 from tlcourse.transformer import Config, EncoderDecoder, Transformer
 
 SIZE = 40  # of the vocabulary
@@ -55,6 +56,7 @@ VALUES = [
     QuickThoughts(),
     ReplacedTokens(),
 ]
+DEPENDS_ON_THE_BATCH = {NextSentence, SentenceOrder, QuickThoughts, ReplacedTokens}
 names = [f"{type(value).__name__}-{'-'.join(getattr(value, 'noises', ()))}" for value in VALUES]
 each = pytest.mark.parametrize("objective", VALUES, ids=names)
 SEQUENCES = [value for value in VALUES if hasattr(value, "noises")] + [SpanCorruption(), MASS()]
@@ -146,6 +148,24 @@ def test_a_model_has_what_optimizers_and_kernels_need(objective):
     fused = objective.loss(model, batch)[0].item()
     model.set_attention("explicit")
     assert objective.loss(model, batch)[0].item() == pytest.approx(fused, rel=1e-4)
+
+
+@each
+def test_the_engine_trains_it_in_micro_batches(objective):
+    whole, parts = (
+        train(
+            model_of(objective),
+            objective.loss,
+            lambda step: batch_of(objective, step),
+            steps=1,
+            compute=PLAIN,
+            accumulate=accumulate,
+        )[0]
+        for accumulate in (1, 2)
+    )
+    # Two losses with a weight, and candidates from the batch, depend on how it is cut.
+    tolerance = 0.5 if type(objective) in DEPENDS_ON_THE_BATCH else 1e-5
+    assert parts["loss"] == pytest.approx(whole["loss"], rel=tolerance)
 
 
 def plain(logits: torch.Tensor, targets: torch.Tensor, chosen: torch.Tensor) -> tuple[float, int]:

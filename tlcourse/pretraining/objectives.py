@@ -1,17 +1,16 @@
-"""The objectives of pretraining: the batch of a step, and its loss."""
+"""The objectives of a recipe: the batch of a step, and its loss."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
 from tlcourse import objectives
 from tlcourse.batching import TokenFile, generator_for
+from tlcourse.objectives import Hybrid, Masked, NextToken
+from tlcourse.objectives.objective import Batch
 from tlcourse.recipes import PretrainingRecipe
 from tlcourse.transformer import Config, Transformer
-
-Batch = tuple[Tensor, ...]
 
 
 class Objective(NamedTuple):
@@ -25,52 +24,24 @@ class Objective(NamedTuple):
     loss: Callable[[Transformer, Batch], tuple[Tensor, int]]
 
 
-def _causal_batch(
-    file: TokenFile, step: int, *, recipe: PretrainingRecipe, vocabulary_size: int
-) -> Batch:
-    size, length = recipe.batch_size, recipe.length + 1
-    return (file.windows(step, batch_size=size, length=length, seed=recipe.seed),)
+def _of(value: Callable[[PretrainingRecipe], objectives.Objective]) -> Objective:
+    """The objective of a recipe, whose settings `value` reads; the loss depends on none of them."""
 
+    def batch(
+        file: TokenFile, step: int, *, recipe: PretrainingRecipe, vocabulary_size: int
+    ) -> Batch:
+        objective, size = value(recipe), recipe.batch_size
+        length = recipe.length + objective.extra
+        tokens = file.windows(step, batch_size=size, length=length, seed=recipe.seed)
+        return objective.batch(tokens, generator_for(recipe.seed, step, 1), vocabulary_size)
 
-def _masked_batch(
-    file: TokenFile, step: int, *, recipe: PretrainingRecipe, vocabulary_size: int
-) -> Batch:
-    size, length = recipe.batch_size, recipe.length
-    tokens = file.windows(step, batch_size=size, length=length, seed=recipe.seed)
-    generator, probability = generator_for(recipe.seed, step, 1), recipe.mask_probability
-    corrupted, chosen = objectives.mask_tokens(
-        tokens, generator, vocabulary_size, probability=probability
-    )
-    return corrupted, tokens, chosen
-
-
-def _hybrid_batch(
-    file: TokenFile, step: int, *, recipe: PretrainingRecipe, vocabulary_size: int
-) -> Batch:
-    (tokens,) = _causal_batch(file, step, recipe=recipe, vocabulary_size=vocabulary_size)
-    generator, probability = generator_for(recipe.seed, step, 1), recipe.mask_probability
-    inputs, targets, chosen = objectives.hide_next_tokens(
-        tokens, generator, vocabulary_size, probability=probability
-    )
-    # Causal rows are spread evenly over the batch: 0.5 is every second row.
-    quota = (torch.arange(recipe.batch_size + 1) * recipe.causal_share).floor()
-    reads_causally = quota[1:] > quota[:-1]
-    inputs[reads_causally], chosen[reads_causally] = tokens[reads_causally, :-1], True
-    return inputs, targets, chosen, reads_causally
-
-
-def _hybrid_loss(model: Transformer, batch: Batch) -> tuple[Tensor, int]:
-    inputs, targets, chosen, causal = batch
-    return objectives.hybrid_loss(model, inputs, targets, chosen=chosen, causal=causal)
+    return Objective(batch, value(PretrainingRecipe()).loss)
 
 
 OBJECTIVES = {  # those of `tlcourse.recipes`
-    "causal": Objective(_causal_batch, lambda model, batch: objectives.causal_loss(model, *batch)),
-    "masked": Objective(
-        _masked_batch,
-        lambda model, batch: objectives.masked_loss(model, *batch[:2], chosen=batch[2]),
-    ),
-    "hybrid": Objective(_hybrid_batch, _hybrid_loss),
+    "causal": _of(lambda recipe: NextToken()),
+    "masked": _of(lambda recipe: Masked(recipe.mask_probability)),
+    "hybrid": _of(lambda recipe: Hybrid(recipe.mask_probability, recipe.causal_share)),
 }
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tlcourse.bpe import MASK, PAD, SPECIALS
+from tlcourse.bpe import PAD
 from tlcourse.transformer import EncoderDecoder, Transformer
 
 ROWS = 64  # products have a multiple of this many rows, as oneDNN compiles each new shape
@@ -113,55 +113,25 @@ def causal_loss(model: Transformer, tokens: Tensor) -> tuple[Tensor, int]:
     return language_model_loss(model, hidden, targets.flatten()), targets.numel()
 
 
-def mask_tokens(
-    tokens: Tensor, generator: torch.Generator, vocabulary_size: int, *, probability: float = 0.15
-) -> tuple[Tensor, Tensor]:
-    """BERT's corruption: (batch, length) tokens to corrupted tokens and a mask, True = to predict.
-
-    Each ordinary token is chosen with the `probability`. Of these, 80 % become `<mask>`, 10 % a
-    random ordinary token, and 10 % are unchanged (Devlin et al., 2019). Special tokens are never
-    chosen.
-    """
-    draw = torch.rand(tokens.shape, generator=generator)
-    chosen = (draw < probability) & (tokens >= len(SPECIALS))
-    kind = torch.rand(tokens.shape, generator=generator)
-    noise = torch.randint(len(SPECIALS), vocabulary_size, tokens.shape, generator=generator)
-    corrupted = tokens.clone()
-    corrupted[chosen & (kind < 0.8)] = MASK
-    replaced = chosen & (kind >= 0.9)
-    corrupted[replaced] = noise[replaced]
-    return corrupted, chosen
-
-
 def masked_loss(
-    model: Transformer, corrupted: Tensor, tokens: Tensor, *, chosen: Tensor | None = None
+    model: Transformer,
+    corrupted: Tensor,
+    tokens: Tensor,
+    *,
+    chosen: Tensor | None = None,
+    causal: Tensor | None = None,
 ) -> tuple[Tensor, int]:
     """The loss of the chosen positions (None: all), as (nats, targets).
 
     `corrupted`, `tokens` and `chosen` are (batch, length). Logits are computed for the chosen
-    positions only. Raises ValueError for a causal model.
+    positions only. `causal` (batch,) restricts what each row may attend to, see
+    `Transformer.hidden_states`. Raises ValueError for a causal model.
     """
     if model.config.causal:
         raise ValueError("masked_loss needs a bidirectional model (causal=False)")
     chosen = torch.ones_like(tokens, dtype=torch.bool) if chosen is None else chosen
-    hidden = model.hidden(corrupted)[chosen]
+    hidden = model.hidden(corrupted, causal=causal)[chosen]
     return language_model_loss(model, hidden, tokens[chosen]), len(hidden)
-
-
-def hide_next_tokens(
-    tokens: Tensor, generator: torch.Generator, vocabulary_size: int, *, probability: float = 0.15
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Windows (batch, length + 1) to inputs, targets and `chosen`, each (batch, length).
-
-    Masked *next-token* prediction: a hidden token is predicted at the position before it, as in a
-    causal model (Lv et al., 2023; BehnamGhader et al., 2024). The first token has no position
-    before it and the last is not an input, so neither is hidden.
-    """
-    corrupted, hidden = mask_tokens(tokens, generator, vocabulary_size, probability=probability)
-    inputs, chosen = corrupted[:, :-1].clone(), hidden[:, 1:].clone()
-    inputs[:, 0] = tokens[:, 0]
-    chosen[:, -1] = False
-    return inputs, tokens[:, 1:], chosen
 
 
 def hybrid_loss(
@@ -175,9 +145,10 @@ def hybrid_loss(
     """The loss of a model that reads some rows causally and others from both sides.
 
     `inputs`, `targets` and `chosen` (None: all) are (batch, length); `causal` (batch,) is True for
-    rows that attend only to the past (None: all rows as in the configuration). Position i always
-    predicts token i + 1, so both kinds of rows share the head (Charpentier & Samuel, 2024,
-    GPT-BERT). Returns (nats, targets).
+    rows that attend only to the past, or the number of tokens at the beginning of each row that see
+    one another (None: all rows as in the configuration). Position i always predicts token i + 1, so
+    both kinds of rows share the head (Charpentier & Samuel, 2024, GPT-BERT). Returns (nats,
+    targets).
     """
     chosen = torch.ones_like(targets, dtype=torch.bool) if chosen is None else chosen
     hidden = model.hidden(inputs, causal=causal)[chosen]
@@ -197,3 +168,15 @@ def sequence_to_sequence_loss(
     chosen = targets != PAD
     hidden = model.hidden(inputs, source=source, source_mask=source != PAD)[chosen]
     return language_model_loss(model, hidden, targets[chosen]), len(hidden)
+
+
+def with_second_loss(
+    first: tuple[Tensor, int], second: tuple[Tensor, int], *, weight: float = 1.0
+) -> tuple[Tensor, int]:
+    """The sum of two losses that have different numbers of targets, as (nats, targets).
+
+    Both arguments are (nats, targets). Divided by its targets, the result is the mean of the first
+    loss plus `weight` times the mean of the second; the targets are those of the first.
+    """
+    (nats, targets), (others, other_targets) = first, second
+    return nats + weight * others * targets / max(other_targets, 1), targets

@@ -95,8 +95,8 @@ class Size:
     pair_steps: int = _at(2, 100, 1_000)  # least optimizer steps on them
     pair_test: int = _at(10, 500, 1_379)  # pairs to evaluate on
     choice_questions: int = _at(4, 500, 500)  # questions with two candidates
-    nli_pairs: int = _at(16, 2_000, 8_000)  # pairs of sentences for the attention between two texts
-    nli_test: int = _at(8, 600, 1_000)  # pairs to evaluate it on
+    nli_pairs: int = _at(16, 1_000, 8_000)  # pairs of sentences for the attention between two texts
+    nli_test: int = _at(8, 500, 1_000)  # pairs to evaluate it on
     # Lesson 09b, text that answers
     prefix_examples: int = _at(8, 150, 2_000)  # examples of each task that a prefix names
     prefix_steps: int = _at(4, 60, 100)  # least optimizer steps on them

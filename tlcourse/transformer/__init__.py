@@ -44,6 +44,13 @@ next memory:
     shape = bert(vocabulary_size=300, width=32, layers=2, heads=4, feed_forward=64)
     Albert(shape, embedding_width=8)(tokens)            # (2, 9, 300); its layers share all weights
     Deberta(shape, reach=4)(tokens)                     # (2, 9, 300); distances clipped to 4
+
+`T5` is a variant of `EncoderDecoder`, with positions that are only added to attention scores:
+
+    from tlcourse.transformer import T5, t5_base
+
+    shape = t5_base(vocabulary_size=300, width=32, layers=2, heads=4, feed_forward=64)
+    T5(shape)(tokens, source=tokens.flip(1))            # (2, 9, 300)
 """
 
 from tlcourse.transformer.albert import Albert
@@ -83,10 +90,12 @@ from tlcourse.transformer.relative import (
     relative_shift,
     sinusoids,
 )
+from tlcourse.transformer.t5 import T5, T5Block, T5Stack, position_buckets, t5_base
 from tlcourse.transformer.two_streams import XLNet, order_masks, permutation_loss
 
 __all__ = [
     "ACTIVATIONS",
+    "T5",
     "Albert",
     "Attention",
     "Block",
@@ -99,6 +108,8 @@ __all__ = [
     "Record",
     "RelativeAttention",
     "RelativeConfig",
+    "T5Block",
+    "T5Stack",
     "Transformer",
     "TransformerXL",
     "XLNet",
@@ -117,6 +128,7 @@ __all__ = [
     "order_masks",
     "padding_mask",
     "permutation_loss",
+    "position_buckets",
     "record",
     "relative_shift",
     "reorder",
@@ -124,5 +136,6 @@ __all__ = [
     "rotate",
     "shapes_alone",
     "sinusoids",
+    "t5_base",
     "take_weights",
 ]

@@ -44,6 +44,23 @@ next memory:
     shape = bert(vocabulary_size=300, width=32, layers=2, heads=4, feed_forward=64)
     Albert(shape, embedding_width=8)(tokens)            # (2, 9, 300); its layers share all weights
     Deberta(shape, reach=4)(tokens)                     # (2, 9, 300); distances clipped to 4
+
+`T5` is a variant of `EncoderDecoder`, with positions that are only added to attention scores:
+
+    from tlcourse.transformer import T5, t5_base
+
+    shape = t5_base(vocabulary_size=300, width=32, layers=2, heads=4, feed_forward=64)
+    T5(shape)(tokens, source=tokens.flip(1))            # (2, 9, 300)
+
+`add_experts` turns the feed-forward layers of a `Transformer` into layers of experts:
+
+    from tlcourse.transformer import add_experts, balance_loss, routing
+
+    add_experts(model, experts=4, k=2)
+    with routing(model) as routes:
+        model(tokens)                                   # each token is computed by 2 of 4 experts
+    routes[0].chosen                                    # (18, 2): tokens, k
+    balance_loss(routes)                                # to add to the loss: 0.01 a layer, or more
 """
 
 from tlcourse.transformer.albert import Albert
@@ -71,6 +88,16 @@ from tlcourse.transformer.disentangled import (
 )
 from tlcourse.transformer.drafts import shapes_alone
 from tlcourse.transformer.encoder_decoder import EncoderDecoder, Initialised
+from tlcourse.transformer.experts import (
+    Expert,
+    ExpertBlock,
+    Experts,
+    Router,
+    Routes,
+    add_experts,
+    balance_loss,
+    routing,
+)
 from tlcourse.transformer.growing import grow_types, grow_vocabulary
 from tlcourse.transformer.interventions import intervening
 from tlcourse.transformer.model import Block, Transformer
@@ -83,10 +110,12 @@ from tlcourse.transformer.relative import (
     relative_shift,
     sinusoids,
 )
+from tlcourse.transformer.t5 import T5, T5Block, T5Stack, position_buckets, t5_base
 from tlcourse.transformer.two_streams import XLNet, order_masks, permutation_loss
 
 __all__ = [
     "ACTIVATIONS",
+    "T5",
     "Albert",
     "Attention",
     "Block",
@@ -95,14 +124,23 @@ __all__ = [
     "DisentangledAttention",
     "EncoderDecoder",
     "EngineMethods",
+    "Expert",
+    "ExpertBlock",
+    "Experts",
     "Initialised",
     "Record",
     "RelativeAttention",
     "RelativeConfig",
+    "Router",
+    "Routes",
+    "T5Block",
+    "T5Stack",
     "Transformer",
     "TransformerXL",
     "XLNet",
+    "add_experts",
     "as_transformer",
+    "balance_loss",
     "bert",
     "cached",
     "causal_mask",
@@ -117,12 +155,15 @@ __all__ = [
     "order_masks",
     "padding_mask",
     "permutation_loss",
+    "position_buckets",
     "record",
     "relative_shift",
     "reorder",
     "rotary_table",
     "rotate",
+    "routing",
     "shapes_alone",
     "sinusoids",
+    "t5_base",
     "take_weights",
 ]

@@ -85,18 +85,18 @@ class Size:
     looking_draws: int = _at(1, 3, 10)  # random orders of removal for comparison
     # Lesson 09, other tasks
     tag_sentences: int = _at(24, 500, 20_000)  # sentences with tags to learn from
-    tag_test: int = _at(10, 1_000, 10_000)  # sentences to evaluate taggers on
-    task_steps: int = _at(4, 100, 300)  # least optimizer steps of a tagger
+    tag_test: int = _at(10, 500, 10_000)  # sentences to evaluate taggers on
+    task_steps: int = _at(4, 80, 300)  # least optimizer steps of a tagger
     lstm_epochs: int = _at(1, 20, 20)  # passes of the tagger without pretraining
     span_questions: int = _at(8, 450, 952)  # questions on paragraphs to learn from
     span_test: int = _at(4, 120, 238)  # questions to evaluate readers on
     span_epochs: int = _at(1, 3, 3)  # passes over them
     pair_rows: int = _at(16, 400, 5_749)  # pairs of sentences to learn from
-    pair_steps: int = _at(2, 100, 1_000)  # least optimizer steps on them
+    pair_steps: int = _at(2, 40, 1_000)  # least optimizer steps on them
     pair_test: int = _at(10, 500, 1_379)  # pairs to evaluate on
-    choice_questions: int = _at(4, 500, 500)  # questions with two candidates
-    nli_pairs: int = _at(16, 1_000, 8_000)  # pairs of sentences for the attention between two texts
-    nli_test: int = _at(8, 500, 1_000)  # pairs to evaluate it on
+    choice_questions: int = _at(4, 200, 500)  # questions with two candidates
+    nli_pairs: int = _at(16, 800, 8_000)  # pairs of sentences for the attention between two texts
+    nli_test: int = _at(8, 400, 1_000)  # pairs to evaluate it on
     # Lesson 09b, text that answers
     prefix_examples: int = _at(8, 150, 2_000)  # examples of each task that a prefix names
     prefix_steps: int = _at(4, 60, 100)  # least optimizer steps on them

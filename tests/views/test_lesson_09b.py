@@ -3,7 +3,14 @@ import pytest
 from matplotlib.colors import to_hex
 
 from tests.views.drawn import nothing_overlaps, refused, said
-from tlcourse.views import alignment, dialogue_input, prompting, two_stacks
+from tlcourse.views import (
+    alignment,
+    dialogue_input,
+    prompting,
+    summary_scores,
+    token_matches,
+    two_stacks,
+)
 from tlcourse.views.style import COLOURS
 
 SOURCE, TARGET = ["a", "red", "boat", "sank"], ["un", "losu", "luma"]
@@ -126,3 +133,20 @@ def test_both_stacks_and_the_layer_between_them_are_drawn():
     assert {"the red boat", "<eos> losu", "cross-attention", "keys, values"} <= set(said(picture))
     assert "keys and values from the encoder's states" in picture.alt
     nothing_overlaps(picture)
+
+
+def test_summaries_are_told_by_their_scores():
+    rows = [
+        {"way": "lead-3", "mean": 20.7, "interval": [19.4, 22.1]},
+        {"way": "three random sentences", "mean": 18.4, "interval": [17.4, 19.5]},
+    ]
+    picture = summary_scores({"articles": 120, "rows": rows})
+    assert "lead-3: F1 21; three random sentences: F1 18" in picture.alt
+    assert title_of(picture) == "Summaries of 120 articles"
+
+
+def test_token_matches_name_where_each_word_of_the_hypothesis_looks():
+    picture = token_matches([[0.2, 0.8], [0.9, 0.1]], ["a", "man"], ["person", "one"])
+    assert "person most to man, one most to a" in picture.alt
+    with pytest.raises(ValueError, match="weights"):
+        token_matches([[1.0]], ["a", "man"], ["person"])

@@ -225,7 +225,14 @@ from tlcourse.views.lesson_09 import (
     tagged,
     targets_of_tokens,
 )
-from tlcourse.views.lesson_09b import alignment, dialogue_input, prompting, two_stacks
+from tlcourse.views.lesson_09b import (
+    alignment,
+    dialogue_input,
+    prompting,
+    summary_scores,
+    token_matches,
+    two_stacks,
+)
 from tlcourse.views.lines import curves, smooth
 from tlcourse.views.links import arcs, token_lines
 from tlcourse.views.panels import by_layer
@@ -390,6 +397,7 @@ __all__ = [
     "stored_bytes",
     "story",
     "strips",
+    "summary_scores",
     "tagged",
     "targets_of_tokens",
     "task_by_layer",
@@ -398,6 +406,7 @@ __all__ = [
     "three_models",
     "three_phases",
     "token_lines",
+    "token_matches",
     "trained_head",
     "trainer_race",
     "training_loop",

@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
+from tlcourse.views.bars import horizontal_bars
 from tlcourse.views.diagrams import ACROSS, Drawing, word_width
 from tlcourse.views.heat_maps import heat_map
 from tlcourse.views.style import COLOURS, GREY, Picture, Texts, figure, finish, label_axes, shaped
@@ -258,3 +259,26 @@ def dialogue_input(
             else:
                 draw.caption((x, top - 0.56), "–")
     return draw.finish()
+
+
+def summary_scores(study: Mapping[str, Any], **texts: Unpack[Texts]) -> Picture:
+    """The overlap of each way to summarise with the hidden introduction, lead-3 highlighted.
+
+    `study` is that of `summaries`: "articles", and "rows" with "way", "mean" and "interval".
+    """
+    rows = study["rows"]
+    texts = {
+        "title": f"Summaries of {study['articles']} articles",
+        "alt": "; ".join(f"{row['way']}: F1 {row['mean']:.0f}" for row in rows),
+    } | texts
+    scores = {row["way"]: (row["mean"], *row["interval"]) for row in rows}
+    label = "F1 of words with the introduction (%), 95 % interval"
+    return horizontal_bars(scores, x_label=label, highlight="lead-3", **texts)
+
+
+def token_matches(
+    weights: Any, premise: Sequence[str], hypothesis: Sequence[str], **texts: Unpack[Texts]
+) -> Picture:
+    """Attention (hypothesis tokens, premise tokens) between two texts, as `alignment` draws it."""
+    texts = {"title": "Attention of the hypothesis to the premise"} | texts
+    return alignment(weights, premise, hypothesis, **texts)

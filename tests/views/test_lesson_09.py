@@ -10,6 +10,7 @@ from tlcourse.views import (
     pair_scores,
     tagged,
     targets_of_tokens,
+    token_matches,
 )
 from tlcourse.views.style import COLOURS
 
@@ -86,3 +87,10 @@ def test_the_best_way_to_compare_is_highlighted():
     colours = [to_hex(patch.get_facecolor()) for patch in picture.axes[0].patches]
     assert colours == [COLOURS["blue"].lower(), COLOURS["vermillion"].lower()]
     assert picture.alt == "Correlation: apart 60, together 80."
+
+
+def test_token_matches_name_where_each_word_of_the_hypothesis_looks():
+    picture = token_matches([[0.2, 0.8], [0.9, 0.1]], ["a", "man"], ["person", "one"])
+    assert "person most to man, one most to a" in picture.alt
+    with pytest.raises(ValueError, match="weights"):
+        token_matches([[1.0]], ["a", "man"], ["person"])

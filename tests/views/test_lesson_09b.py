@@ -8,7 +8,6 @@ from tlcourse.views import (
     dialogue_input,
     prompting,
     summary_scores,
-    token_matches,
     two_stacks,
 )
 from tlcourse.views.style import COLOURS
@@ -143,10 +142,3 @@ def test_summaries_are_told_by_their_scores():
     picture = summary_scores({"articles": 120, "rows": rows})
     assert "lead-3: F1 21; three random sentences: F1 18" in picture.alt
     assert title_of(picture) == "Summaries of 120 articles"
-
-
-def test_token_matches_name_where_each_word_of_the_hypothesis_looks():
-    picture = token_matches([[0.2, 0.8], [0.9, 0.1]], ["a", "man"], ["person", "one"])
-    assert "person most to man, one most to a" in picture.alt
-    with pytest.raises(ValueError, match="weights"):
-        token_matches([[1.0]], ["a", "man"], ["person"])

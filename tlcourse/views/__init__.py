@@ -224,13 +224,13 @@ from tlcourse.views.lesson_09 import (
     pair_scores,
     tagged,
     targets_of_tokens,
+    token_matches,
 )
 from tlcourse.views.lesson_09b import (
     alignment,
     dialogue_input,
     prompting,
     summary_scores,
-    token_matches,
     two_stacks,
 )
 from tlcourse.views.lines import curves, smooth

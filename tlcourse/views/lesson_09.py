@@ -5,14 +5,15 @@ it.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
 from tlcourse.views.bars import horizontal_bars
 from tlcourse.views.diagrams import ACROSS, Drawing, word_width
 from tlcourse.views.dots import ABOVE
-from tlcourse.views.style import COLOURS, Picture, Texts, figure, finish, label_axes
+from tlcourse.views.heat_maps import heat_map
+from tlcourse.views.style import COLOURS, Picture, Texts, figure, finish, label_axes, shaped
 
 Score = tuple[float, float, float]  # a value and the ends of its interval
 
@@ -212,3 +213,24 @@ def pair_scores(scores: Mapping[str, Score], **texts: Unpack[Texts]) -> Picture:
     texts = {"title": "Similarity of two sentences", "alt": f"Correlation: {told}."} | texts
     options = {"x_label": "Spearman's correlation × 100, 95 % interval", "number": "{:.0f}"}
     return horizontal_bars(scores, highlight=best, **options, **texts)
+
+
+def token_matches(
+    weights: Any, premise: Sequence[str], hypothesis: Sequence[str], **texts: Unpack[Texts]
+) -> Picture:
+    """Attention (hypothesis tokens, premise tokens) between two texts that were read apart.
+
+    Raises ValueError for weights of another shape.
+    """
+    weights = shaped(np.asarray(weights), (len(hypothesis), len(premise)), "weights")
+    best = [premise[int(row.argmax())] for row in weights]
+    pairs = zip(hypothesis, best, strict=True)
+    told = ", ".join(f"{token} most to {match}" for token, match in pairs)
+    texts = {
+        "title": "Attention of the hypothesis to the premise",
+        "alt": f"Attention of target words to source words: {told}.",
+    } | texts
+    names = {"keys": premise, "label": "attention weight", "y_label": "target word"}
+    picture = heat_map(weights, hypothesis, **names, **texts)
+    picture.axes[0].set_xlabel("source word")
+    return picture

@@ -274,11 +274,3 @@ def summary_scores(study: Mapping[str, Any], **texts: Unpack[Texts]) -> Picture:
     scores = {row["way"]: (row["mean"], *row["interval"]) for row in rows}
     label = "F1 of words with the introduction (%), 95 % interval"
     return horizontal_bars(scores, x_label=label, highlight="lead-3", **texts)
-
-
-def token_matches(
-    weights: Any, premise: Sequence[str], hypothesis: Sequence[str], **texts: Unpack[Texts]
-) -> Picture:
-    """Attention (hypothesis tokens, premise tokens) between two texts, as `alignment` draws it."""
-    texts = {"title": "Attention of the hypothesis to the premise"} | texts
-    return alignment(weights, premise, hypothesis, **texts)

@@ -6,13 +6,8 @@ import pytest
 import torch
 from transformers import XLNetConfig, XLNetLMHeadModel
 
-from tlcourse.transformer import (
-    RelativeConfig,
-    TransformerXL,
-    XLNet,
-    order_masks,
-    permutation_loss,
-)
+from tlcourse.objectives import permutation_loss
+from tlcourse.transformer import RelativeConfig, TransformerXL, XLNet, order_masks
 
 SHAPE = dict(vocabulary_size=50, width=24, layers=3, heads=3, feed_forward=40)
 SHAPE |= dict(activation="gelu", head_bias=True, norm_epsilon=1e-12)

@@ -1,19 +1,20 @@
 """One model with several attention masks: prefix LM, UniLM's three masks, GPT-BERT's two kinds."""
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
 
 import torch
 from torch import Generator, Tensor
 
 from tlcourse.objectives import corruption
 from tlcourse.objectives.losses import hybrid_loss, masked_loss
+from tlcourse.objectives.masked import Masked
+from tlcourse.objectives.next_token import NextToken
 from tlcourse.objectives.objective import Batch
-from tlcourse.transformer import Config, Transformer
+from tlcourse.transformer import Transformer
 
 
 @dataclass(frozen=True)
-class PrefixLM:
+class PrefixLM(NextToken):
     """Next-token prediction after a prefix that is read from both sides: an `Objective`.
 
     A batch is the inputs, the targets, which positions to predict, each (batch, length), and the
@@ -22,12 +23,6 @@ class PrefixLM:
     sees itself, so on average half the tokens are targets (Liu et al., 2018; Raffel et al., 2020,
     section 3.2.1).
     """
-
-    extra: ClassVar[int] = 1
-
-    def model(self, config: Config, attention: str = "sdpa") -> Transformer:
-        """Returns a causal Transformer, which gets the prefixes with each batch."""
-        return Transformer(replace(config, causal=True), attention)
 
     def batch(self, tokens: Tensor, generator: Generator, vocabulary_size: int) -> Batch:
         """Returns (inputs, targets, chosen, prefix)."""
@@ -41,13 +36,9 @@ class PrefixLM:
         inputs, targets, chosen, prefix = batch
         return hybrid_loss(model, inputs, targets, chosen=chosen, causal=prefix)
 
-    def body(self, model: Transformer) -> Transformer:
-        """Returns the model."""
-        return model
-
 
 @dataclass(frozen=True)
-class UniLM:
+class UniLM(Masked):
     """Masked-token prediction under three attention masks in turn: an `Objective`.
 
     Every third row is read from left to right, every third from both sides, and every third has a
@@ -56,13 +47,6 @@ class UniLM:
     or a random number in between. A hidden token is predicted at its own position under all three
     masks (Dong et al., 2019; they also read from right to left).
     """
-
-    probability: float = 0.15
-    extra: ClassVar[int] = 0
-
-    def model(self, config: Config, attention: str = "sdpa") -> Transformer:
-        """Returns a bidirectional Transformer, which gets the prefixes with each batch."""
-        return Transformer(replace(config, causal=False), attention)
 
     def batch(self, tokens: Tensor, generator: Generator, vocabulary_size: int) -> Batch:
         """Returns (corrupted, tokens, chosen, prefix)."""
@@ -78,13 +62,9 @@ class UniLM:
         corrupted, tokens, chosen, prefix = batch
         return masked_loss(model, corrupted, tokens, chosen=chosen, causal=prefix)
 
-    def body(self, model: Transformer) -> Transformer:
-        """Returns the model."""
-        return model
-
 
 @dataclass(frozen=True)
-class Hybrid:
+class Hybrid(NextToken):
     """Next tokens in some rows, masked next tokens in the others: an `Objective`.
 
     A share `causal_share` of the rows is read from left to right and predicts every token; the
@@ -95,11 +75,6 @@ class Hybrid:
 
     probability: float = 0.15
     causal_share: float = 0.5
-    extra: ClassVar[int] = 1
-
-    def model(self, config: Config, attention: str = "sdpa") -> Transformer:
-        """Returns a causal Transformer, which is told which rows to read from both sides."""
-        return Transformer(replace(config, causal=True), attention)
 
     def batch(self, tokens: Tensor, generator: Generator, vocabulary_size: int) -> Batch:
         """Returns (inputs, targets, chosen, causal)."""
@@ -116,10 +91,6 @@ class Hybrid:
         """Returns `hybrid_loss` over the chosen positions."""
         inputs, targets, chosen, causal = batch
         return hybrid_loss(model, inputs, targets, chosen=chosen, causal=causal)
-
-    def body(self, model: Transformer) -> Transformer:
-        """Returns the model."""
-        return model
 
 
 def _prefixes(inputs: Tensor, generator: Generator) -> Tensor:

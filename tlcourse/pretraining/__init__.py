@@ -22,7 +22,7 @@ The device is chosen, and everything after the first three arguments has a defau
 """
 
 from tlcourse.pretraining.corpus import HELD_OUT, held_out, prepare, training_articles, write_corpus
-from tlcourse.pretraining.objectives import OBJECTIVES, Objective, batches
+from tlcourse.pretraining.objectives import OBJECTIVES, batches
 from tlcourse.pretraining.run import (
     compile_blocks,
     decay_began,
@@ -37,7 +37,6 @@ __all__ = [
     "HELD_OUT",
     "OBJECTIVES",
     "Law",
-    "Objective",
     "PretrainingRecipe",
     "batches",
     "bootstrap",

@@ -13,8 +13,8 @@ from tlcourse.recipes import PretrainingRecipe
 from tlcourse.transformer import Config, Transformer
 
 
-class Objective(NamedTuple):
-    """The batches and the loss of a pretraining objective.
+class FromRecipe(NamedTuple):
+    """The batches and the loss of an objective with a recipe's settings.
 
     `batch(file, step, recipe=, vocabulary_size=)` returns the tensors of a step, as a pure function
     of its arguments; `loss(model, batch)` returns the sum of nats and the number of targets.
@@ -24,7 +24,7 @@ class Objective(NamedTuple):
     loss: Callable[[Transformer, Batch], tuple[Tensor, int]]
 
 
-def _of(value: Callable[[PretrainingRecipe], objectives.Objective]) -> Objective:
+def _of(value: Callable[[PretrainingRecipe], objectives.Objective]) -> FromRecipe:
     """The objective of a recipe, whose settings `value` reads; the loss depends on none of them."""
 
     def batch(
@@ -35,7 +35,7 @@ def _of(value: Callable[[PretrainingRecipe], objectives.Objective]) -> Objective
         tokens = file.windows(step, batch_size=size, length=length, seed=recipe.seed)
         return objective.batch(tokens, generator_for(recipe.seed, step, 1), vocabulary_size)
 
-    return Objective(batch, value(PretrainingRecipe()).loss)
+    return FromRecipe(batch, value(PretrainingRecipe()).loss)
 
 
 OBJECTIVES = {  # those of `tlcourse.recipes`

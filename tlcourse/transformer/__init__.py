@@ -26,7 +26,7 @@ same engine trains it; its losses pass it a second sequence:
 `TransformerXL` and `XLNet` have relative positions and a memory, and return both logits and the
 next memory:
 
-    from tlcourse.transformer import RelativeConfig, TransformerXL, XLNet, permutation_loss
+    from tlcourse.transformer import RelativeConfig, TransformerXL, XLNet
 
     shape = dict(vocabulary_size=300, width=32, layers=2, heads=4, feed_forward=64)
     reader = TransformerXL(RelativeConfig(**shape))
@@ -35,7 +35,6 @@ next memory:
     xlnet = XLNet(RelativeConfig(**shape, causal=False, activation="gelu", head_bias=True))
     order = torch.rand(2, 9).argsort(-1)                # each row is a permutation
     logits, _ = xlnet(tokens, order=order)              # each token from those before it in order
-    nats, targets = permutation_loss(xlnet, tokens, order, predicted=3)     # targets: 6
 
 `Albert` and `Deberta` are variants of the one `Transformer`, with its methods:
 
@@ -111,7 +110,7 @@ from tlcourse.transformer.relative import (
     sinusoids,
 )
 from tlcourse.transformer.t5 import T5, T5Block, T5Stack, position_buckets, t5_base
-from tlcourse.transformer.two_streams import XLNet, order_masks, permutation_loss
+from tlcourse.transformer.two_streams import XLNet, order_masks
 
 __all__ = [
     "ACTIVATIONS",
@@ -154,7 +153,6 @@ __all__ = [
     "intervening",
     "order_masks",
     "padding_mask",
-    "permutation_loss",
     "position_buckets",
     "record",
     "relative_shift",

@@ -13,38 +13,26 @@ from torch.nn import functional as F
 from tlcourse import checkpoints, device
 from tlcourse.adaptation.examples import by_length, encode
 from tlcourse.adaptation.pooled import PooledTexts
-from tlcourse.adaptation.similarity import Pair, listed_pairs, shares
+from tlcourse.adaptation.similarity import Pair, Rated, listed_pairs
 from tlcourse.checkpoints import AnyTokenizer
 from tlcourse.device import Compute
 from tlcourse.transformer import Transformer
 
 
-class BiEncoder(PooledTexts):
+class BiEncoder(Rated, PooledTexts):
     """A Transformer that turns a text into a vector, so that cosines say how similar two texts are.
 
-    `head` scales the cosine: at first it returns it as it is, so that an untrained model is usable.
-    Raises ValueError for a pooling that is not in POOLINGS, and unless `low` is below `high`.
+    `head` scales the cosine. It begins as the identity, so that the model can be used untrained.
+    The `options` are those of `Rated`, which also says what is raised.
     """
 
-    task, SETTINGS = "embeddings", ("low", "high", "pooling")
+    task = "embeddings"
 
-    def __init__(
-        self,
-        body: Transformer,
-        tokenizer: AnyTokenizer,
-        *,
-        low: float = 0.0,
-        high: float = 1.0,
-        pooling: str = "mean",
-        dropout: float = 0.1,
-    ):
-        if not low < high:
-            raise ValueError(f"expected a low number below the high one, got {low} and {high}")
-        super().__init__(body, tokenizer, outputs=1, pooling=pooling, dropout=dropout)
+    def __init__(self, body: Transformer, tokenizer: AnyTokenizer, **options: Any):
+        super().__init__(body, tokenizer, **options)
         self.head = nn.Linear(1, 1)
         nn.init.ones_(self.head.weight)
         nn.init.zeros_(self.head.bias)
-        self.low, self.high = low, high
 
     def _ids(self, texts: list[str]) -> list[list[int]]:
         return encode(texts, self.tokenizer, self.body.config.max_length)
@@ -57,18 +45,12 @@ class BiEncoder(PooledTexts):
         """
         pairs = listed_pairs(texts)
         sides = (self._ids([pair[side] for pair in pairs]) for side in (0, 1))
-        return [list(both) for both in zip(*sides, strict=True)], shares(
-            answers, self.low, self.high
-        )
+        return [list(both) for both in zip(*sides, strict=True)], self.scaled(answers)
 
     def classify(self, features: Tensor) -> Tensor:
         """Returns (batch, 1) scores of (batch, 2, ...) features."""
         vectors = self.mixed(features.flatten(0, 1)).float().unflatten(0, features.shape[:2])
         return self.head(F.cosine_similarity(vectors[:, 0], vectors[:, 1])[:, None])
-
-    def loss(self, scores: Tensor, targets: Tensor) -> tuple[Tensor, int]:
-        """Returns the sum of squared differences from the targets, and the number of rows."""
-        return F.mse_loss(scores[:, 0], targets, reduction="sum"), len(targets)
 
     @torch.no_grad()
     def embed(
@@ -103,5 +85,4 @@ class BiEncoder(PooledTexts):
         )
         cosines = (first * second).sum(dim=1, keepdim=True)
         with torch.no_grad():
-            found = self.head(cosines.to(self.head.weight.device))[:, 0].clamp(0, 1)
-        return (self.low + (self.high - self.low) * found).tolist()
+            return self.numbers(self.head(cosines.to(self.head.weight.device))[:, 0])

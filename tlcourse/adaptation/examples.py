@@ -147,7 +147,7 @@ def _probabilities(rows: Tensor, names: Sequence[str]) -> Tensor:
 
 
 def length(sequence: Sequence[Any]) -> int:
-    """Returns the number of tokens of an example: ids, or the ids of several texts, padded."""
+    """Returns the number of tokens of an example: its ids, or those of the longest of its texts."""
     nested = sequence and isinstance(sequence[0], Sequence)
     return max(map(len, sequence)) if nested else len(sequence)
 

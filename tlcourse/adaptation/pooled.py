@@ -93,7 +93,7 @@ class Pooled(TaskModel):
 
 
 class PooledTexts(Pooled):
-    """The same for examples of several texts, each of which is read alone."""
+    """A `Pooled` model whose examples have several texts, each of which is read alone."""
 
     def stack(self, sequences: Sequence[Any]) -> tuple[Tensor, Tensor]:
         """Returns padded tokens, (batch, texts, length), and their mask, True = token."""

@@ -29,29 +29,13 @@ def listed_pairs(pairs: Iterable[Pair]) -> list[Pair]:
     return found
 
 
-def shares(numbers: Iterable[float], low: float, high: float) -> Tensor:
-    """Returns (numbers,) where `low` is 0 and `high` is 1.
+class Rated(Pooled):
+    """A Transformer that returns a number from `low` to `high`, trained by squared error.
 
-    Raises ValueError, naming the row, for a number that is not from `low` to `high`.
-    """
-    found = listed(numbers, "numbers")
-    for row, number in enumerate(found):
-        if not isinstance(number, int | float) or not low <= number <= high:
-            raise ValueError(
-                f"expected a number from {low} to {high} in row {row}, got {short(number)}; give "
-                "low= and high= of your scale"
-            )
-    return (torch.tensor(found, dtype=torch.float32) - low) / (high - low)
-
-
-class Similarity(Pooled):
-    """A Transformer that reads a pair of texts and returns a number from `low` to `high`.
-
-    It is trained on both orders of each pair, and predicts the mean of both. Raises ValueError for
-    a pooling that is not in POOLINGS, and unless `low` is below `high`.
+    Raises ValueError for a pooling that is not in POOLINGS, and unless `low` is below `high`.
     """
 
-    task, SETTINGS = "pairs", ("low", "high", "pooling")
+    SETTINGS = ("low", "high", "pooling")
 
     def __init__(
         self,
@@ -67,6 +51,38 @@ class Similarity(Pooled):
             raise ValueError(f"expected a low number below the high one, got {low} and {high}")
         super().__init__(body, tokenizer, outputs=1, pooling=pooling, dropout=dropout)
         self.low, self.high = low, high
+
+    def scaled(self, numbers: Iterable[float]) -> Tensor:
+        """Returns (numbers,) where `low` is 0 and `high` is 1.
+
+        Raises ValueError, naming the row, for a number that is not from `low` to `high`.
+        """
+        found = listed(numbers, "numbers")
+        for row, number in enumerate(found):
+            if not isinstance(number, int | float) or not self.low <= number <= self.high:
+                raise ValueError(
+                    f"expected a number from {self.low} to {self.high} in row {row}, got "
+                    f"{short(number)}; give low= and high= of your scale"
+                )
+        return (torch.tensor(found, dtype=torch.float32) - self.low) / (self.high - self.low)
+
+    def numbers(self, scores: Tensor) -> list[float]:
+        """Returns the numbers of scores (rows,) in which `low` is 0 and `high` is 1."""
+        return (self.low + (self.high - self.low) * scores.clamp(0, 1)).tolist()
+
+    def loss(self, scores: Tensor, targets: Tensor) -> tuple[Tensor, int]:
+        """Returns the sum of squared differences from the targets, and the number of rows."""
+        return F.mse_loss(scores[:, 0], targets, reduction="sum"), len(targets)
+
+
+class Similarity(Rated):
+    """A Transformer that reads a pair of texts and returns a number from `low` to `high`.
+
+    It is trained on both orders of each pair, and predicts the mean of both. Raises ValueError, see
+    `Rated`.
+    """
+
+    task = "pairs"
 
     def encode(self, pairs: Iterable[Pair]) -> list[list[int]]:
         """Returns the ids of each pair in both orders: the first, swapped, the second, and so on.
@@ -85,12 +101,7 @@ class Similarity(Pooled):
 
         Raises ValueError, naming the row, for a number that is not from `low` to `high`.
         """
-        targets = shares(answers, self.low, self.high)
-        return self.encode(texts), targets.repeat_interleave(2)
-
-    def loss(self, scores: Tensor, targets: Tensor) -> tuple[Tensor, int]:
-        """Returns the sum of squared differences from the targets, and the number of rows."""
-        return F.mse_loss(scores[:, 0], targets, reduction="sum"), len(targets)
+        return self.encode(texts), self.scaled(answers).repeat_interleave(2)
 
     @torch.no_grad()
     def predict(
@@ -109,5 +120,4 @@ class Similarity(Pooled):
         scores = by_length(
             sequences, self, pad_id=self.pad, compute=compute, batch_size=batch_size
         ).cpu()
-        means = checkpoints.refuse_nan(scores.view(-1, 2).mean(dim=1), "scores").clamp(0, 1)
-        return (self.low + (self.high - self.low) * means).tolist()
+        return self.numbers(checkpoints.refuse_nan(scores.view(-1, 2).mean(dim=1), "scores"))

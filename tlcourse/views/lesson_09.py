@@ -228,9 +228,9 @@ def token_matches(
     told = ", ".join(f"{token} most to {match}" for token, match in pairs)
     texts = {
         "title": "Attention of the hypothesis to the premise",
-        "alt": f"Attention of target words to source words: {told}.",
+        "alt": f"Attention of the tokens of the hypothesis: {told}.",
     } | texts
-    names = {"keys": premise, "label": "attention weight", "y_label": "target word"}
+    names = {"keys": premise, "label": "attention weight", "y_label": "hypothesis"}
     picture = heat_map(weights, hypothesis, **names, **texts)
-    picture.axes[0].set_xlabel("source word")
+    picture.axes[0].set_xlabel("premise")
     return picture

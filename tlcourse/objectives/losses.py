@@ -130,7 +130,8 @@ def masked_loss(
     if model.config.causal:
         raise ValueError("masked_loss needs a bidirectional model (causal=False)")
     chosen = torch.ones_like(tokens, dtype=torch.bool) if chosen is None else chosen
-    hidden = model.hidden(corrupted, causal=causal)[chosen]
+    masks = {} if causal is None else {"causal": causal}
+    hidden = model.hidden(corrupted, **masks)[chosen]
     return language_model_loss(model, hidden, tokens[chosen]), len(hidden)
 
 

@@ -8,6 +8,7 @@ from tlcourse.views import (
     f1_bars,
     one_body,
     pair_scores,
+    scores_by_task,
     tagged,
     targets_of_tokens,
     token_matches,
@@ -94,3 +95,12 @@ def test_token_matches_name_where_each_word_of_the_hypothesis_looks():
     assert "person most to man, one most to a" in picture.alt
     with pytest.raises(ValueError, match="weights"):
         token_matches([[1.0]], ["a", "man"], ["person"])
+
+
+def test_the_title_counts_the_tasks_on_which_the_released_model_is_clearly_ahead():
+    near = {"ours": (40.0, 35.0, 45.0), "theirs": (46.0, 44.0, 48.0)}
+    far = {"ours": (40.0, 35.0, 43.0), "theirs": (60.0, 58.0, 62.0)}
+    picture = scores_by_task({"tags": far, "answers": near}, "theirs")
+    assert title_of(picture) == "The released model is clearly ahead on 1 of 2 tasks"
+    assert picture.alt == "tags: ours 40, theirs 60; answers: ours 40, theirs 46"
+    nothing_overlaps(picture)

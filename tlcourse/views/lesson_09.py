@@ -11,7 +11,7 @@ import numpy as np
 
 from tlcourse.views.bars import horizontal_bars
 from tlcourse.views.diagrams import ACROSS, Drawing, word_width
-from tlcourse.views.dots import ABOVE
+from tlcourse.views.dots import ABOVE, grouped_dots
 from tlcourse.views.heat_maps import heat_map
 from tlcourse.views.style import COLOURS, Picture, Texts, figure, finish, label_axes, shaped
 
@@ -213,6 +213,26 @@ def pair_scores(scores: Mapping[str, Score], **texts: Unpack[Texts]) -> Picture:
     texts = {"title": "Similarity of two sentences", "alt": f"Correlation: {told}."} | texts
     options = {"x_label": "Spearman's correlation × 100, 95 % interval", "number": "{:.0f}"}
     return horizontal_bars(scores, highlight=best, **options, **texts)
+
+
+def scores_by_task(
+    scores: Mapping[str, Mapping[str, Score]], released: str, **texts: Unpack[Texts]
+) -> Picture:
+    """For each task, the score × 100 of each way to learn it, with intervals.
+
+    The title counts the tasks on which the interval of the `released` model lies above all others'.
+    """
+    ahead = sum(
+        each[released][1] > max(high for name, (_, _, high) in each.items() if name != released)
+        for each in scores.values()
+    )
+    title = f"The released model is clearly ahead on {ahead} of {len(scores)} tasks"
+    told = "; ".join(
+        f"{task}: " + ", ".join(f"{name} {value:.0f}" for name, (value, _, _) in each.items())
+        for task, each in scores.items()
+    )
+    label = {"x_label": "score × 100, 95 % interval"}
+    return grouped_dots(scores, **label, **{"title": title, "alt": told} | texts)
 
 
 def token_matches(

@@ -112,6 +112,19 @@ class Size:
     prompt_questions: int = _at(6, 100, 500)  # questions that our model answers by a prompt
     prompt_chat: int = _at(4, 40, 500)  # questions that a released chat model answers
     prompt_orders: int = _at(2, 8, 24)  # orders of the examples in a prompt, out of 24
+    # Lesson 10, other objectives
+    objective_width: int = _at(32, 128, 512)  # features per position of the models
+    objective_layers: int = _at(2, 4, 8)  # blocks
+    objective_length: int = _at(32, 64, 256)  # tokens per window
+    objective_batch: int = _at(4, 16, 64)  # windows per step
+    objective_tokens: int = _at(12_000, 800_000, 100_000_000)  # tokens of text to train on
+    objective_steps: int = _at(12, 120, 5_000)  # optimizer steps of each objective
+    objective_pairs: int = _at(16, 256, 1_000)  # pairs of segments to evaluate on
+    objective_pair_steps: int = _at(3, 60, 2_000)  # optimizer steps on sentence pairs
+    objective_uni_steps: int = _at(3, 120, 5_000)  # optimizer steps under three masks
+    objective_written: tuple[int, ...] = _at((4, 8), (16, 64, 128), (16, 64, 128))  # tokens to time
+    objective_labels: int = _at(18, 300, 5_452)  # labelled questions
+    objective_epochs: int = _at(1, 4, 5)  # passes over them
     # The demonstrations of `tlcourse milestone`
     milestone_steps: int = _at(8, 100, 100)  # optimizer steps of the training loop
     milestone_epochs: int = _at(1, 12, 12)  # passes over the questions with LoRA

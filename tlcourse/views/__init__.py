@@ -234,6 +234,14 @@ from tlcourse.views.lesson_09b import (
     summary_scores,
     two_stacks,
 )
+from tlcourse.views.lesson_10 import (
+    corrupted_texts,
+    dependences,
+    design_space,
+    fakes,
+    targets_of_text,
+    two_losses,
+)
 from tlcourse.views.lines import curves, smooth
 from tlcourse.views.links import arcs, token_lines
 from tlcourse.views.panels import by_layer
@@ -277,11 +285,14 @@ __all__ = [
     "clocks",
     "confusion",
     "control_task",
+    "corrupted_texts",
     "costs_of_schemes",
     "curves",
     "cuts_of_word",
     "decision_path",
+    "dependences",
     "descriptions_missed",
+    "design_space",
     "dev_errors",
     "dialogue_input",
     "difference_map",
@@ -296,6 +307,7 @@ __all__ = [
     "errors_by_rate",
     "errors_of_groups",
     "f1_bars",
+    "fakes",
     "feed_forward_layer",
     "fertility_curve",
     "figure",
@@ -401,6 +413,7 @@ __all__ = [
     "strips",
     "summary_scores",
     "tagged",
+    "targets_of_text",
     "targets_of_tokens",
     "task_by_layer",
     "task_gains",
@@ -415,6 +428,7 @@ __all__ = [
     "transfer_differences",
     "tree_read",
     "trees_by_layer",
+    "two_losses",
     "two_masks",
     "two_sentences",
     "two_stacks",

@@ -120,11 +120,20 @@ def _names(axes: Any, queries: Sequence[str], keys: Sequence[str], side: float) 
     return size
 
 
-def mask_maps(masks: Mapping[str, Any], tokens: Sequence[str], **texts: Unpack[Texts]) -> Picture:
+def mask_maps(
+    masks: Mapping[str, Any],
+    tokens: Sequence[str],
+    *,
+    x_label: str = "key: at this token",
+    y_label: str = "query: this token looks",
+    note: str = "●  True = keep      ×  False = drop     ",
+    **texts: Unpack[Texts],
+) -> Picture:
     """One to three boolean masks (queries, keys) side by side, each under its name; True = keep.
 
     Kept cells are blue with a dot, dropped ones pale with a cross. A mask of one row is that of all
-    queries. Raises ValueError when a mask is not boolean or its shape does not fit the tokens.
+    queries. The labels and the note name other relations of pairs of tokens. Raises ValueError when
+    a mask is not boolean or its shape does not fit the tokens.
     """
     count, length = len(masks), len(tokens)
     if not 1 <= count <= 3:
@@ -146,8 +155,8 @@ def mask_maps(masks: Mapping[str, Any], tokens: Sequence[str], **texts: Unpack[T
             axes.text(column, row, mark, color=ink, fontsize=0.8 * size, **MIDDLE)
         below = {"transform": axes.transAxes, "ha": "center", "va": "top"}
         axes.text(0.5, -0.03, name, fontweight="bold", **below)
-    label_axes(grid[0, 0], x="key: at this token", y="query: this token looks")
-    return finish(picture, note="●  True = keep      ×  False = drop     ")
+    label_axes(grid[0, 0], x=x_label, y=y_label)
+    return finish(picture, note=note)
 
 
 def heat_map(

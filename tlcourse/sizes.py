@@ -122,7 +122,7 @@ class Size:
     objective_pairs: int = _at(16, 256, 1_000)  # pairs of segments to evaluate on
     objective_pair_steps: int = _at(3, 60, 2_000)  # optimizer steps on sentence pairs
     objective_uni_steps: int = _at(3, 120, 5_000)  # optimizer steps under three masks
-    objective_written: tuple[int, ...] = _at((4, 8), (16, 64, 128), (16, 64, 128))  # tokens to time
+    objective_written: int = _at(8, 128, 200)  # most tokens to write and time
     objective_labels: int = _at(18, 300, 5_452)  # labelled questions
     objective_epochs: int = _at(1, 4, 5)  # passes over them
     # The demonstrations of `tlcourse milestone`

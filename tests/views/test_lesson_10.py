@@ -25,9 +25,9 @@ def test_each_objective_is_a_line_through_its_choices():
     assert len(picture.axes[0].lines) == 4
     nothing_overlaps(picture)
     refused(
-        "an option of each choice for GPT, got [0, 2, 0]", design_space, CHOICES, {"GPT": [0, 2, 0]}
+        "an option of each choice for GPT, got .0, 2, 0.", design_space, CHOICES, {"GPT": [0, 2, 0]}
     )
-    refused("an option of each choice for GPT, got [0, 0]", design_space, CHOICES, {"GPT": [0, 0]})
+    refused("an option of each choice for GPT, got .0, 0.", design_space, CHOICES, {"GPT": [0, 0]})
 
 
 def test_a_loss_far_below_the_honest_one_is_called_too_good():
@@ -46,7 +46,8 @@ def test_the_title_names_the_models_that_see_the_next_token():
     assert picture.alt == (
         "causal: 0 outputs depend on a later token; both: 6 outputs depend on a later token"
     )
-    assert "output at this token" in said(picture) and "input token" in said(picture)
+    axes = picture.axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("input token", "output at this token")
     assert title_of(dependences({"causal": past})) == "No output depends on the next token"
 
 

@@ -18,6 +18,11 @@ class Objective(Protocol):
 
     extra: ClassVar[int]  # tokens that a window needs beyond the length of the model's input
 
+    @property
+    def sentinels(self) -> int:
+        """The number of ids that the model has after those of the tokenizer."""
+        ...
+
     def model(self, config: Config, attention: str = "sdpa") -> nn.Module:
         """Returns a new model of the shape `config`, which this objective trains.
 

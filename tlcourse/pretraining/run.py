@@ -15,12 +15,11 @@ from tlcourse import device, files
 from tlcourse.batching import TokenFile
 from tlcourse.device import Compute
 from tlcourse.objectives import Objective
-from tlcourse.objectives.heads import WithHead
+from tlcourse.objectives.objective import Model
 from tlcourse.pretraining.muon import Muon
 from tlcourse.pretraining.objectives import batches, chosen
 from tlcourse.recipes import PretrainingRecipe
 from tlcourse.training import Resume, warmup_stable_decay
-from tlcourse.transformer import EncoderDecoder, Transformer
 
 if TYPE_CHECKING:
     from tlcourse.training import Trainer
@@ -29,7 +28,6 @@ RECIPE = PretrainingRecipe()
 DECAY = "decay.json"  # the step at which the decay of a run with a budget in minutes began
 UNENDING = 2**62  # steps
 SAVE_EVERY = 180.0  # seconds
-Model = Transformer | EncoderDecoder | WithHead  # what an objective trains
 
 
 def optimizers_for(

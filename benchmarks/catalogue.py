@@ -19,6 +19,7 @@ STUDIES = {  # by module of `studies`, the names of what it measures
     "probing": ("probing", "probing_pairs", "probing_released"),
     "growth": ("growth",),
     "objectives": ("objectives",),
+    "pretexts": ("pretexts",),
     "scaling": ("scaling",),
     "ablation": ("ablation",),
     "eight_bits": ("eight_bits",),
@@ -26,6 +27,7 @@ STUDIES = {  # by module of `studies`, the names of what it measures
     "interruptions": ("interruptions",),
 }
 MODULES = {name: f"speed.{name}" for name in (*SPEED, "page", "looking", "graders")}
+MODULES["objective_speeds"] = "speed.objectives"  # there is a study `objectives`
 MODULES |= {name: f"studies.{module}" for module, names in STUDIES.items() for name in names}
 
 

@@ -21,7 +21,7 @@ SECTIONS = (  # the studies that have one, in the order of the page
     *("combined", "distilled", "few_labels", "tapt", "tapt_texts", "more_signal"),
     *("tasks", "reviews", "tasks_released", "prompting", "summaries"),
     *("probing", "probing_pairs", "probing_released"),
-    *("behaviour", "growth", "pretraining", "finetuning"),
+    *("behaviour", "growth", "pretexts", "objective_speeds", "pretraining", "finetuning"),
 )
 
 

@@ -7,6 +7,7 @@ else the machine does affects all of them alike.
 
 import multiprocessing
 import statistics
+import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -140,12 +141,19 @@ class Contest:
         return rates
 
 
-def alternate(works: Mapping[str, Callable[[], Any]], rounds: int, *, passes: int = 1) -> dict:
+def alternate(
+    works: Mapping[str, Callable[[], Any]],
+    rounds: int,
+    *,
+    passes: int = 1,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, list[float]]:
     """Seconds of each function in each of the rounds: the median of `passes` calls in a row."""
     seconds: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(rounds):
         for name, work in works.items():
-            seconds[name].append(statistics.median(clocks.timed(work)[1] for _ in range(passes)))
+            taken = [clocks.timed(work, clock)[1] for _ in range(passes)]
+            seconds[name].append(statistics.median(taken))
     return seconds
 
 

@@ -30,6 +30,7 @@ from benchmarks.studies import pretraining_runs
 from benchmarks.studies.probing import EWT, drawn, gold
 from tlcourse import checkpoints, corpora, evaluation, probing, sizes
 from tlcourse.bpe import Tokenizer
+from tlcourse.checkpoints import AnyTokenizer
 from tlcourse.corpora import conllu, treebank
 from tlcourse.pretraining import PretrainingRecipe
 from tlcourse.probing import tasks
@@ -97,11 +98,8 @@ class Job(runner.Job):
     def work(self) -> dict:
         """Probes, pairs and loss: accuracies as [value, low, high], with their 95 % intervals."""
         model, tokenizer = checkpoints.load(self.model)
-        read = [
-            (probing.extract(model, tokenizer, [(row.text, row.spans) for row in rows]), rows)
-            for rows in sentences(self.learnt, self.judged)
-        ]
-        scores = tags(*read) | trees(*read) | agreement(model, tokenizer, self.pairs)
+        states = read(model, tokenizer, learnt=self.learnt, judged=self.judged)
+        scores = tags(*states) | trees(*states) | agreement(model, tokenizer, self.pairs)
         return scores | {"loss": loss(model, tokenizer, self.articles)}
 
 
@@ -112,6 +110,14 @@ def sentences(learnt: int, judged: int) -> list[list[conllu.Sentence]]:
     return [
         [conllu.Sentence.of(row) for row in drawn(data[split], count)]
         for split, count in most.items()
+    ]
+
+
+def read(model: Transformer, tokenizer: AnyTokenizer, *, learnt: int, judged: int) -> list[Read]:
+    """The hidden states of `sentences`, with the sentences."""
+    return [
+        (probing.extract(model, tokenizer, [(row.text, row.spans) for row in rows]), rows)
+        for rows in sentences(learnt, judged)
     ]
 
 

@@ -22,6 +22,7 @@ class Masked:
 
     probability: float = 0.15
     extra: ClassVar[int] = 0
+    sentinels: ClassVar[int] = 0
 
     def model(self, config: Config, attention: str = "sdpa") -> Transformer:
         """Returns a bidirectional Transformer."""

@@ -18,6 +18,7 @@ class NextToken:
     """
 
     extra: ClassVar[int] = 1
+    sentinels: ClassVar[int] = 0
 
     def model(self, config: Config, attention: str = "sdpa") -> Transformer:
         """Returns a causal Transformer."""

@@ -2,11 +2,13 @@
 
 from typing import Any, ClassVar, Protocol
 
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 
-from tlcourse.transformer import Config, Transformer
+from tlcourse.objectives.heads import WithHead
+from tlcourse.transformer import Config, EncoderDecoder, Transformer
 
 Batch = tuple[Tensor, ...]
+Model = Transformer | EncoderDecoder | WithHead
 
 
 class Objective(Protocol):
@@ -18,7 +20,12 @@ class Objective(Protocol):
 
     extra: ClassVar[int]  # tokens that a window needs beyond the length of the model's input
 
-    def model(self, config: Config, attention: str = "sdpa") -> nn.Module:
+    @property
+    def sentinels(self) -> int:
+        """The number of ids that the model has after those of the tokenizer."""
+        ...
+
+    def model(self, config: Config, attention: str = "sdpa") -> Model:
         """Returns a new model of the shape `config`, which this objective trains.
 
         The objective decides whether the model is causal, whether it has a decoder and which heads

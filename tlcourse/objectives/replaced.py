@@ -82,6 +82,7 @@ class ReplacedTokens:
     weight: float = 50.0
     generator_share: float = 0.25
     extra: ClassVar[int] = 0
+    sentinels: ClassVar[int] = 0
 
     def model(self, config: Config, attention: str = "sdpa") -> Electra:
         """Returns a discriminator of the shape `config` with its generator."""

@@ -53,6 +53,7 @@ class _Pairs:
 
     probability: float = 0.15
     extra: ClassVar[int] = 0
+    sentinels: ClassVar[int] = 0
 
     def model(self, config: Config, attention: str = "sdpa") -> PairModel:
         """Returns a bidirectional Transformer with a classifier of pairs."""
@@ -167,6 +168,7 @@ class QuickThoughts:
     """
 
     extra: ClassVar[int] = 0
+    sentinels: ClassVar[int] = 0
 
     def model(self, config: Config, attention: str = "sdpa") -> SegmentModel:
         """Returns a bidirectional Transformer with a linear layer for each role."""

@@ -88,6 +88,7 @@ class Denoising(_SequenceToSequence):
     `denoising_autoencoder` return the choices of two papers.
     """
 
+    sentinels: ClassVar[int] = 0
     noises: tuple[str, ...] = ("infilling",)
     probability: float = 0.3
     ends_sentence: tuple[bool, ...] = field(default=(), repr=False)
@@ -141,6 +142,8 @@ class MASS(_SequenceToSequence):
     decoder sees only the hidden half, as in Song et al. (2019), but not at which positions it is;
     the masks in the source tell it.
     """
+
+    sentinels: ClassVar[int] = 0
 
     def batch(self, tokens: Tensor, generator: Generator, vocabulary_size: int) -> Batch:
         """Returns (source, target)."""

@@ -5,6 +5,7 @@ The device is chosen, and everything after the first three arguments has a defau
     import tempfile
     from tlcourse import checkpoints, corpora, pretraining
     from tlcourse.batching import TokenFile
+    from tlcourse.objectives import SpanCorruption
     from tlcourse.pretraining import PretrainingRecipe
     from tlcourse.transformer import Config, Transformer
 
@@ -19,6 +20,10 @@ The device is chosen, and everything after the first three arguments has a defau
     recipe = PretrainingRecipe(batch_size=8, length=32)   # objective="masked", "hybrid"
     history = pretraining.pretrain(model, file, 2_000, recipe=recipe)
     print(history[-1]["loss"])                            # folder=… makes it resumable
+
+    objective = SpanCorruption()                          # any value of `tlcourse.objectives`
+    model = objective.model(model.config)
+    pretraining.pretrain(model, file, 2_000, recipe=recipe, objective=objective)
 """
 
 from tlcourse.pretraining.corpus import HELD_OUT, held_out, prepare, training_articles, write_corpus

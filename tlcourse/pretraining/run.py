@@ -14,11 +14,12 @@ import torch
 from tlcourse import device, files
 from tlcourse.batching import TokenFile
 from tlcourse.device import Compute
+from tlcourse.objectives import Objective
+from tlcourse.objectives.objective import Model
 from tlcourse.pretraining.muon import Muon
-from tlcourse.pretraining.objectives import OBJECTIVES, batches
+from tlcourse.pretraining.objectives import batches, chosen
 from tlcourse.recipes import PretrainingRecipe
 from tlcourse.training import Resume, warmup_stable_decay
-from tlcourse.transformer import EncoderDecoder, Transformer
 
 if TYPE_CHECKING:
     from tlcourse.training import Trainer
@@ -30,7 +31,7 @@ SAVE_EVERY = 180.0  # seconds
 
 
 def optimizers_for(
-    model: Transformer | EncoderDecoder,
+    model: Model,
     recipe: PretrainingRecipe = RECIPE,
     *,
     precision: torch.dtype = torch.float32,
@@ -53,7 +54,7 @@ def optimizers_for(
     ]
 
 
-def compile_blocks(model: Transformer, *, compute: Compute | None = None) -> None:
+def compile_blocks(model: Model, *, compute: Compute | None = None) -> None:
     """Compiles the blocks, which share one graph; on the CPU the backward pass recomputes much.
 
     There memory is slower than arithmetic: 30 % of the activations are kept, cheap ones are
@@ -70,11 +71,12 @@ def compile_blocks(model: Transformer, *, compute: Compute | None = None) -> Non
 
 
 def pretrain(
-    model: Transformer,
+    model: Model,
     file: TokenFile,
     tokens: int,
     *,
     recipe: PretrainingRecipe = RECIPE,
+    objective: Objective | None = None,
     compute: Compute | None = None,
     folder: str | Path | None = None,
     save_every: float = SAVE_EVERY,
@@ -83,9 +85,12 @@ def pretrain(
 ) -> list[dict]:
     """Trains `model` in place on `tokens` tokens, with the decay at the end; returns the history.
 
-    With a `folder` the run is resumable; its state is written there every `save_every` seconds.
-    `on_step` and `handlers`: see `training.train`. Raises ValueError if the budget is less than one
-    step.
+    `objective` is any `Objective`, in place of the recipe's, and `model` one that it makes. The
+    budget counts the tokens of the windows, whatever the objective does with them. With a `folder`
+    the run is resumable; its state is written there every `save_every` seconds. `on_step` and
+    `handlers`: see `training.train`. Raises ValueError if the budget is less than one step, or if
+    the run in `folder` had another objective, text, model or recipe; objectives that have the same
+    `repr` count as the same.
     """
     per_step = recipe.batch_size * recipe.length
     steps = tokens // per_step
@@ -95,8 +100,9 @@ def pretrain(
         )
     worthwhile = steps > 500  # compilation takes about half a minute
     run = _runner(
-        model, file, recipe, compute=compute, budget={"tokens": tokens}, compiled=worthwhile,
-        folder=folder, save_every=save_every, on_step=on_step, handlers=handlers,
+        model, file, recipe, objective=objective, compute=compute, budget={"tokens": tokens},
+        compiled=worthwhile, folder=folder, save_every=save_every, on_step=on_step,
+        handlers=handlers,
     )  # fmt: skip
     return run(steps, warmup_stable_decay(steps, _warmup(steps, recipe), recipe.decay))
 
@@ -112,7 +118,7 @@ def decay_began(history: Sequence[dict], recipe: PretrainingRecipe) -> int:
 
 
 def pretrain_for(
-    model: Transformer,
+    model: Model,
     file: TokenFile,
     minutes: float,
     *,
@@ -157,8 +163,9 @@ def pretrain_for(
 
 
 def _runner(
-    model, file, recipe, *, budget, compiled, folder, compute=None, save_every=SAVE_EVERY, **more
-) -> Callable:
+    model, file, recipe, *, budget, compiled, folder, objective=None, compute=None,
+    save_every=SAVE_EVERY, **more,
+) -> Callable:  # fmt: skip
     """A function (steps, schedule, stop_after) -> history, for both kinds of budget.
 
     It may be called twice, for the stable part and then for the decay: the optimizers are built
@@ -175,11 +182,14 @@ def _runner(
     if folder is not None:
         settings = asdict(model.config) | asdict(recipe) | budget
         settings |= {"corpus": file.digest(), "start": _digest(model)}
+        if objective is not None:
+            settings["objective"] = repr(objective)
         resume = Resume(folder, save_every, settings)
+    loss = chosen(recipe, objective).loss
 
     def run(steps: int, schedule, stop_after: float = math.inf) -> list[dict]:
         return train(
-            model, OBJECTIVES[recipe.objective].loss, batches(file, model.config, recipe),
+            model, loss, batches(file, model.config, recipe, objective=objective),
             steps=steps, optimizers=optimizers, schedule=schedule, compute=compute,
             seed=recipe.seed, resume=resume, stop_after=stop_after, **more,
         )  # fmt: skip
@@ -187,7 +197,7 @@ def _runner(
     return run
 
 
-def _digest(model: Transformer) -> str:
+def _digest(model: Model) -> str:
     """A digest of the weights of a model, 16 hexadecimal digits."""
     digest = hashlib.sha256()
     for tensor in model.state_dict().values():

@@ -1,0 +1,282 @@
+"""Which pretraining objective teaches most in the same processor time?
+
+Each objective of `tlcourse.objectives` trains a body of one shape from random weights, on the text
+and with the vocabulary of the shipped models, by one recipe. Next-token prediction reads a fixed
+number of tokens. The others read that number divided by how many times as long their steps take, as
+`python -m benchmarks objective_speeds` has stored it, so that all have the same processor time.
+Every learning rate falls to 0 at the end. No token is read twice. Therefore static masks are left
+out: they differ from dynamic ones only where a window comes back.
+
+What is judged is the body, without decoder and further heads: fine-tuned on questions (TREC), on
+the sentiment of sentences (SST-2), on pairs (RTE) and on names (WikiANN), and read by a linear
+probe for parts of speech (UD English EWT), in the layer that is best on validation sentences. The
+recipe of fine-tuning, with its learning rates, was fixed beforehand and is the same for all bodies
+and tasks. Nothing is chosen by a score. A body that learnt to read in two ways, as prefix LM,
+hybrid and UniLM do, is judged in both, from left to right and from both sides; so are random
+weights. The others are judged as they were trained.
+
+A seed stands for weights, windows, corruptions, new heads, and the drawn labels of TREC, SST-2 and
+RTE. Runs that were stopped go on: states and checkpoints lie in `runs/pretexts/`, with the finished
+jobs, which are carried in `benchmarks/finished/`. Budgets are part of a job, so other stored speeds
+are other jobs.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import torch
+
+from benchmarks import clocks, markdown, runner
+from benchmarks.markdown import error_cell, source
+from benchmarks.speed.objectives import BODY, RECIPE, TINY, all_objectives
+from benchmarks.studies import beyond, growth, pretraining_runs, tasks
+from tlcourse import checkpoints, device, files, pretraining, results, sizes
+from tlcourse.adaptation import FULL, Recipe
+from tlcourse.batching import TokenFile
+from tlcourse.bpe import Tokenizer
+from tlcourse.pretraining import PretrainingRecipe
+from tlcourse.transformer import Config, Transformer
+
+SEEDS = (0, 1, 2)
+STATIC = "masked, the same masks"  # left out
+UNTRAINED = "not pretrained"
+ONWARD, BOTH_SIDES = "left to right", "both sides"
+TWO_WAYS = ("prefix LM", "hybrid", "UniLM", UNTRAINED)
+NAMES, PROBE = "wikiann", "parts of speech"
+JUDGED = {  # by task, what its figure is
+    "trec": "error, TREC-6 test, after {labels:,} questions",
+    "sst-2": "error, SST-2 validation, after {labels:,} sentences",
+    "rte": "error, RTE validation, after {labels:,} pairs",
+    NAMES: "entity F1, English WikiANN test, after {labels:,} sentences",
+    PROBE: "words right in EWT's test, a linear probe of {labels:,} sentences",
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is trained and how it is judged, at a size."""
+
+    text: int = 8_000_000  # tokens in the file, more than any objective reads
+    tokens: int = 2_000_000  # that next-token prediction reads
+    shape: Config = BODY
+    pretraining: PretrainingRecipe = RECIPE
+    labels: tuple[int, ...] = (1_000, 2_000, 2_000, 500, 1_000)  # of the tasks in JUDGED
+    adaptation: Recipe = Recipe(4, 5e-4, min_steps=200, head_learning_rate=3e-3)
+    probed: int = 500  # sentences to choose a layer by, and as many to judge the probe on
+
+    def labels_of(self) -> dict[str, int]:
+        """How many examples each task is learnt from, at most."""
+        return dict(zip(JUDGED, self.labels, strict=True))
+
+
+PLANS = {
+    "tiny": Plan(4_096, 512, TINY.shape, TINY.recipe, (24,) * 5, Recipe(1), 8),
+    "small": Plan(),
+    "full": Plan(),
+}
+
+
+class Meter:
+    """Counts the processor seconds of a run's steps, over all its sittings, in a file."""
+
+    def __init__(self, path: Path):
+        self.path, self.clock = path, runner.processor_clock()
+        kept: list = files.read_json(path) if path.exists() else [0, 0.0]
+        self.steps, self.seconds = kept
+        self.last = self.clock()
+
+    def __call__(self, record: dict) -> None:
+        """Counts a step."""
+        now = self.clock()
+        self.steps, self.seconds, self.last = self.steps + 1, self.seconds + now - self.last, now
+        files.write_json(self.path, [self.steps, self.seconds])
+
+    def of(self, steps: int) -> float:
+        """The seconds of so many steps: after a stop, some may have been done and counted twice."""
+        return steps * self.seconds / self.steps
+
+
+@dataclass(frozen=True)
+class Job(runner.Job):
+    """One objective with one seed: its pretraining, and all scores of the body."""
+
+    study = "pretexts"
+    objective: str
+    seed: int
+    tokens: int  # that it reads
+    recipe: Plan
+
+    def weights(self) -> str:
+        """Random ones."""
+        return "none"
+
+    def folder(self) -> Path:
+        """Where its state and its checkpoints lie."""
+        return self.place().with_suffix("")
+
+    def work(self) -> dict:
+        """Pretrains, or goes on, and judges the body in each of its ways of reading."""
+        file, tokenizer = pretraining_runs.corpus(self.recipe.text)
+        torch.manual_seed(self.seed)
+        if self.objective == UNTRAINED:
+            body, facts = Transformer(self.recipe.shape), {"loss": None, "seconds": 0.0}
+        else:
+            body, facts = self.pretrained(file, tokenizer)
+        ways = [ONWARD, BOTH_SIDES]
+        if self.objective not in TWO_WAYS:
+            ways = ways[:1] if body.config.causal else ways[1:]
+        scores = {}
+        for way in ways:
+            turned = Transformer(replace(body.config, causal=way == ONWARD))
+            turned.load_state_dict(body.state_dict())
+            place = self.folder() / way
+            checkpoints.save(place, turned, tokenizer, card=f"{self.objective}, of a study.\n")
+            scores[way] = judged(place, self.recipe, seed=self.seed)
+        return facts | {"scores": scores}
+
+    def pretrained(self, file: TokenFile, tokenizer: Tokenizer) -> tuple[Transformer, dict]:
+        """The trained body; its last "loss", nats a target, and the "seconds" of its training."""
+        objective = all_objectives(tokenizer)[self.objective]
+        model, meter = objective.model(self.recipe.shape), Meter(self.folder() / "seconds.json")
+        history = pretraining.pretrain(
+            model,
+            file,
+            self.tokens,
+            recipe=replace(self.recipe.pretraining, seed=self.seed),
+            objective=objective,
+            compute=replace(device.choose(), compiles=False),  # as the speeds were measured
+            folder=self.folder(),
+            on_step=[meter],
+        )
+        facts = {"loss": pretraining_runs.tail_loss(history), "seconds": meter.of(len(history))}
+        return objective.body(model), facts
+
+    def told(self, result: dict) -> str:
+        """Its first score in each way of reading."""
+        scores = result["scores"].items()
+        return ", ".join(f"{way} TREC {found['trec']['score']:.1f} %" for way, found in scores)
+
+
+def judged(place: Path, plan: Plan, *, seed: int) -> dict[str, dict]:
+    """By task, a checkpoint's "score", "of" how many examples, and the "seconds" it took."""
+    found, clock = {}, runner.processor_clock()
+    for task, labels in plan.labels_of().items():
+        (score, of), seconds = clocks.timed(
+            partial(_score, str(place), task, labels, plan, seed), clock
+        )
+        found[task] = {"score": score, "of": of, "seconds": seconds}
+    return found
+
+
+def _score(place: str, task: str, labels: int, plan: Plan, seed: int) -> tuple[float, int]:
+    """The score in percent, and the number of texts, sentences or words that it is of."""
+    if task == NAMES:
+        found = beyond.Job(task, labels, place, seed, plan.adaptation, model=place).work()
+        return found["scores"]["F1"], found["of"]
+    if task == PROBE:
+        read = growth.read(*checkpoints.load(place), learnt=labels, judged=plan.probed)
+        words = sum(len(row.forms) for row in read[-1][1])
+        return 100 * growth.tags(*read)["part of speech"][0], words
+    found = tasks.Released(task, labels, FULL.name, seed, plan.adaptation, place).work()
+    return runner.error_of(found), found["of"]
+
+
+def jobs(plan: Plan, speeds: Sequence[Mapping]) -> list[Job]:
+    """The runs, those of one seed after those of the seed before; `speeds` are stored rows."""
+    per_step = plan.pretraining.batch_size * plan.pretraining.length
+    budgets = {
+        row["objective"]: max(1, int(plan.tokens / row["ratio"] / per_step)) * per_step
+        for row in speeds
+        if row["objective"] != STATIC
+    }
+    budgets[UNTRAINED] = 0
+    return [
+        Job(objective, seed, tokens, plan)
+        for seed in SEEDS
+        for objective, tokens in budgets.items()
+    ]
+
+
+def measure() -> dict:
+    """A row an objective and way of reading, over its seeds.
+
+    Raises FileNotFoundError where the results of `objective_speeds` are not stored.
+    """
+    plan, speeds = PLANS[sizes.current().name], results.stored("objective_speeds")["rows"]
+    targets = {row["objective"]: row["targets_per_token"] for row in speeds} | {UNTRAINED: 0.0}
+    pretraining_runs.corpus(plan.text)  # written once, before several processes want it
+    found = runner.run_all(jobs(plan, speeds))
+    rows = []
+    for objective in dict.fromkeys(run["objective"] for run in found):
+        mine = [run for run in found if run["objective"] == objective]
+        rows += [_row(mine, way, targets[objective]) for way in mine[0]["scores"]]
+    return {
+        "job": "pretexts",
+        **runner.provenance(
+            f"{', '.join(pretraining_runs.names())}; TREC-6, SST-2, RTE, WikiANN (English), UD "
+            "English EWT",
+            runs=found,
+            note=runner.pooled(),
+        ),
+        "plan": asdict(plan),
+        "judged": {
+            task: text.format(labels=plan.labels_of()[task]) for task, text in JUDGED.items()
+        },
+        "rows": rows,
+    }
+
+
+def _row(mine: Sequence[dict], way: str, targets_per_token: float) -> dict:
+    """An objective whose body reads in one way; the intervals are over seeds."""
+    losses = [run["loss"] for run in mine if run["loss"] is not None]
+    scores = {}
+    for task in JUDGED:
+        each = [run["scores"][way][task] for run in mine]
+        over = runner.over_seeds([one["score"] for one in each])
+        scores[task] = {"scores": over.pop("errors"), **over, "of": each[0]["of"]}
+    tokens = mine[0]["tokens"]
+    return {
+        "objective": mine[0]["objective"],
+        "reads": way,
+        "seeds": [run["seed"] for run in mine],
+        "tokens": tokens,
+        "targets": round(tokens * targets_per_token),
+        "seconds": mean(run["seconds"] for run in mine),
+        "loss": mean(losses) if losses else None,
+        "scores": scores,
+    }
+
+
+def section(study: dict[str, Any]) -> str:
+    """For RESULTS.md: a row an objective and way of reading."""
+    rows = [
+        [
+            row["objective"],
+            row["reads"],
+            f"{row['tokens'] / 1e6:.2f}M",
+            f"{row['targets'] / 1e6:.2f}M",
+            "" if row["loss"] is None else f"{row['loss']:.2f}",
+            *(error_cell(row["scores"][task]) for task in study["judged"]),
+        ]
+        for row in study["rows"]
+    ]
+    first, shape = study["rows"][0], study["plan"]["shape"]
+    counts = {task: f"{first['scores'][task]['of']:,}" for task in study["judged"]}
+    judged = "; ".join(
+        f"{task}: {text}, of {counts[task]}" for task, text in study["judged"].items()
+    )
+    seconds = max(row["seconds"] for row in study["rows"])
+    head = ["", "reads", "tokens", "targets", "loss", *study["judged"]]
+    return markdown.section(
+        "## Pretraining objectives in the same time",
+        f"Bodies of {shape['layers']} layers and width {shape['width']}, pretrained for at most "
+        f"{seconds:,.0f} s of processor time each, then judged alike with one recipe. The figures "
+        f"are in percent, mean over {len(first['seeds'])} seeds with 95 % interval ({judged}). "
+        "Losses are in nats a target, and only compare runs of one objective. "
+        f"{source(study, 'lesson 10')}",
+        markdown.table(head, rows, left=(0, 1)),
+    )

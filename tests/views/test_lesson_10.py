@@ -60,12 +60,12 @@ def test_corrupted_texts_are_rows_under_their_names():
 
 
 def test_fakes_show_what_stood_there():
-    picture = fakes(["A", " boat", " sings"], ["A", " boat", " sinks"])
-    assert title_of(picture) == "1 of 3 tokens are fakes"
-    assert picture.alt == "A, boat, sings (was sinks)"
+    picture = fakes(["A", " boat", " sings"], ["A", " boat", " sinks"], [False, True, True])
+    assert title_of(picture) == "1 of 2 sampled tokens are fakes"
+    assert picture.alt == "A, boat (sampled), sings (was sinks)"
     assert {"sings", "sinks"} <= set(said(picture))
-    nothing_overlaps(fakes([" boat"] * 40, [" boat"] * 39 + [" ship"]))
-    refused("as many tokens as 1, got 2", fakes, ["A", "B"], ["A"])
+    nothing_overlaps(fakes([" boat"] * 40, [" boat"] * 39 + [" ship"], [True] * 40))
+    refused("one length, got 2, 1 and 1", fakes, ["A", "B"], ["A"], [True])
 
 
 def test_targets_are_shares_of_the_text():

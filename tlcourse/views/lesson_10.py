@@ -130,33 +130,39 @@ def corrupted_texts(versions: Mapping[str, Sequence[str]], **texts: Unpack[Texts
     return draw.finish()
 
 
-def fakes(seen: Sequence[str], original: Sequence[str], **texts: Unpack[Texts]) -> Picture:
-    """A text as a discriminator sees it; fakes are vermillion, the original tokens stand below.
+def fakes(
+    seen: Sequence[str], original: Sequence[str], sampled: Sequence[bool], **texts: Unpack[Texts]
+) -> Picture:
+    """A text as a discriminator sees it: fakes are vermillion, and the original stands below.
 
-    Raises ValueError where the two texts differ in length.
+    `sampled` says which tokens a generator wrote; those that equal the original are blue. Raises
+    ValueError where the three differ in length.
     """
-    if len(seen) != len(original):
-        raise ValueError(f"expected as many tokens as {len(original)}, got {len(seen)}")
-    false = sum(one != other for one, other in zip(seen, original, strict=True))
+    if not len(seen) == len(original) == len(sampled):
+        lengths = f"{len(seen)}, {len(original)} and {len(sampled)}"
+        raise ValueError(f"expected three sequences of one length, got {lengths}")
+    kinds = [
+        ("vermillion" if one != other else "blue") if drawn else "white"
+        for one, other, drawn in zip(seen, original, sampled, strict=True)
+    ]
     told = ", ".join(
-        f"{one.strip()} (was {other.strip()})" if one != other else one.strip()
-        for one, other in zip(seen, original, strict=True)
+        one.strip() + {"white": "", "blue": " (sampled)"}.get(kind, f" (was {other.strip()})")
+        for one, other, kind in zip(seen, original, kinds, strict=True)
     )
-    title = f"{false} of {len(seen)} tokens are fakes"
-    lines: list[list[tuple[str, str, float]]] = [[]]
-    for one, other in zip(seen, original, strict=True):
+    title = f"{kinds.count('vermillion')} of {sum(sampled)} sampled tokens are fakes"
+    lines: list[list[tuple[str, str, str, float]]] = [[]]
+    for one, other, kind in zip(seen, original, kinds, strict=True):
         wide = 0.12 + max(word_width(brief(one)), word_width(brief(other)))
-        if sum(each[2] for each in lines[-1]) + wide > ACROSS:
+        if sum(each[-1] for each in lines[-1]) + wide > ACROSS:
             lines.append([])
-        lines[-1].append((one, other, wide))
+        lines[-1].append((brief(one), brief(other), kind, wide))
     draw = Drawing(0.66 * len(lines), **{"title": title, "alt": told} | texts)
     for number, line in enumerate(lines):
         x, y = 0.0, 0.66 * (len(lines) - number) - 0.2
-        for one, other, wide in line:
-            hue = "white" if one == other else "vermillion"
-            draw.box((x + wide / 2, y), brief(one), width=wide - 0.04, height=0.26, colour=hue)
-            if one != other:
-                draw.caption((x + wide / 2, y - 0.26), brief(other))
+        for one, other, kind, wide in line:
+            draw.box((x + wide / 2, y), one, width=wide - 0.04, height=0.26, colour=kind)
+            if kind == "vermillion":
+                draw.caption((x + wide / 2, y - 0.26), other)
             x += wide
     return draw.finish()
 

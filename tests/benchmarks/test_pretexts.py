@@ -1,0 +1,162 @@
+"""Objectives in the same time: speeds, budgets, a job from end to end, rows and sections."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from benchmarks import runner
+from benchmarks.speed import objectives as speeds
+from benchmarks.studies import growth, pretexts, pretraining_runs
+from tests.objectives.test_values import VALUES
+from tlcourse import checkpoints, results
+from tlcourse.objectives import Denoising
+from tlcourse.probing import fitting
+from tlcourse.training import STATE
+
+PLAN = pretexts.PLANS["tiny"]
+STEP = 4 * 32  # tokens
+NAMES = (speeds.STANDARD, pretexts.STATIC, "masked", "BART")
+RATIOS = dict(zip(NAMES, (1.0, 0.6, 0.5, 2.0), strict=True))
+STORED = [
+    {"objective": name, "ratio": ratio, "targets_per_token": 0.25} for name, ratio in RATIOS.items()
+]
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch, tmp_path, samples, one_process):
+    """Size tiny, the bundled samples, results in a folder of their own."""
+    monkeypatch.delenv("TLCOURSE_DATA", raising=False)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(runner, "FOLDER", tmp_path / "runs")
+    monkeypatch.setattr(fitting, "LEAST_STEPS", 5)
+    growth.sentences.cache_clear()
+    yield
+    growth.sentences.cache_clear()
+
+
+def test_every_objective_is_timed_against_next_tokens():
+    study = speeds.measure()
+    by_name = {row["objective"]: row for row in study["rows"]}
+    assert [row["ratio"] for row in study["rows"]][0] == 1.0
+    for row in study["rows"]:
+        assert 0 < row["ratio_lowest"] <= row["ratio_highest"] and row["ms"] > 0
+        assert row["rounds"] == 2
+    targets = {name: row["targets_per_token"] for name, row in by_name.items()}
+    assert targets[speeds.STANDARD] == targets["BART"] == 1
+    assert targets["MASS"] == 0.5 and targets["Quick Thoughts"] == 1 / 32
+    assert 0.05 < targets["masked"] < 0.3 and 0.3 < targets["prefix LM"] < 0.7
+    _, tokenizer = checkpoints.load(speeds.VOCABULARY)
+    named = {type(value) for value in speeds.all_objectives(tokenizer).values()}
+    assert named == {type(value) for value in VALUES}
+    assert sum(isinstance(v, Denoising) for v in speeds.all_objectives(tokenizer).values()) == 2
+    text = speeds.section(study)
+    assert "| next token | " in text and " | 1.00 (1.00-1.00) | 1.00 |" in text
+    assert {*pretexts.TWO_WAYS, pretexts.STATIC} <= {*by_name, pretexts.UNTRAINED}
+
+
+def test_budgets_are_whole_steps_of_equal_time_and_seeds_come_one_after_the_other():
+    jobs = pretexts.jobs(PLAN, STORED)
+    names = [speeds.STANDARD, "masked", "BART", pretexts.UNTRAINED]  # without static masks
+    assert [(job.seed, job.objective) for job in jobs] == [(s, n) for s in (0, 1, 2) for n in names]
+    assert [job.tokens for job in jobs[:4]] == [4 * STEP, 8 * STEP, 2 * STEP, 0]
+    slow = pretexts.jobs(PLAN, [STORED[0] | {"ratio": 99.0}])
+    assert slow[0].tokens == STEP, "at least one step"
+    keys = {job.key() for job in [*jobs, *pretexts.jobs(replace(PLAN, probed=9), STORED)]}
+    assert len(keys) == 2 * len(jobs)
+    whole = pretexts.PLANS["small"]
+    assert max(job.tokens for job in pretexts.jobs(whole, STORED)) < whole.text
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens", "ways"),
+    [
+        ("span corruption", 3 * STEP, [pretexts.BOTH_SIDES]),
+        ("hybrid", STEP, [pretexts.ONWARD, pretexts.BOTH_SIDES]),
+        (speeds.STANDARD, STEP, [pretexts.ONWARD]),
+        (pretexts.UNTRAINED, 0, [pretexts.ONWARD, pretexts.BOTH_SIDES]),
+    ],
+)
+def test_a_job_pretrains_and_judges_the_body_in_its_ways(name, tokens, ways, monkeypatch):
+    job = pretexts.Job(name, 1, tokens, PLAN)
+    found = job.run()
+    assert list(found["scores"]) == ways and found["tokens"] == tokens
+    for way in ways:
+        body, _ = checkpoints.load(job.folder() / way)
+        assert body.config.causal == (way == pretexts.ONWARD)
+        assert body.config.width == PLAN.shape.width
+        assert list(found["scores"][way]) == list(pretexts.JUDGED)
+        for one in found["scores"][way].values():
+            assert 0 <= one["score"] <= 100 and one["of"] > 1 and one["seconds"] > 0
+    assert (found["loss"] is None) == (found["seconds"] == 0) == (name == pretexts.UNTRAINED)
+    monkeypatch.setattr(pretexts.Job, "work", None)
+    assert job.run()["scores"] == found["scores"]
+
+
+def test_a_job_that_was_stopped_goes_on(monkeypatch):
+    monkeypatch.setattr(pretexts, "judged", lambda place, plan, seed: {"trec": {"score": 1.0}})
+    whole = pretexts.Job("replaced tokens", 0, 4 * STEP, PLAN).run()
+    weights = checkpoints.load(_place())[0].state_dict()
+    monkeypatch.setattr(runner, "FOLDER", runner.FOLDER / "other")
+
+    class Stops(pretexts.Meter):
+        def __call__(self, record):
+            super().__call__(record)
+            if record["step"] == 1 and self.steps == 2:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(pretexts, "Meter", Stops)
+    job = pretexts.Job("replaced tokens", 0, 4 * STEP, PLAN)
+    with pytest.raises(KeyboardInterrupt):
+        job.run()
+    assert (job.folder() / STATE).exists()
+    again = job.run()
+    assert again["loss"] == whole["loss"] and again["seconds"] > 0
+    found = checkpoints.load(_place())[0].state_dict()
+    assert all(found[name].equal(weights[name]) for name in weights)
+
+
+def _place():
+    return pretexts.Job("replaced tokens", 0, 4 * STEP, PLAN).folder() / pretexts.BOTH_SIDES
+
+
+def run(job: pretexts.Job) -> dict:
+    """What a job might find: scores that are 10 apart from seed to seed."""
+    score = {"score": 50.0 + 10 * job.seed, "of": 1_500, "seconds": 3.0}
+    ways = [pretexts.ONWARD, pretexts.BOTH_SIDES][: 1 + (job.objective == pretexts.UNTRAINED)]
+    trained = job.tokens > 0
+    return {
+        "objective": job.objective,
+        "seed": job.seed,
+        "tokens": job.tokens,
+        "loss": 4.0 + job.seed if trained else None,
+        "seconds": 600.0 * trained,
+        "scores": {way: dict.fromkeys(pretexts.JUDGED, score) for way in ways},
+        "made_on": "2 threads",
+    }
+
+
+def test_the_study_has_a_row_an_objective_and_way_and_a_section(monkeypatch):
+    asked: Counter = Counter()
+    monkeypatch.setattr(results, "stored", lambda name: asked.update([name]) or {"rows": STORED})
+    monkeypatch.setattr(pretraining_runs, "corpus", lambda tokens: asked.update([tokens]))
+    monkeypatch.setattr(runner, "run_all", lambda jobs: [run(job) for job in jobs])
+    study = pretexts.measure()
+    assert asked == {"objective_speeds": 1, PLAN.text: 1}
+    read = [(row["objective"], row["reads"]) for row in study["rows"]]
+    assert read == [(name, "left to right") for name in (speeds.STANDARD, "masked", "BART")] + [
+        (pretexts.UNTRAINED, "left to right"),
+        (pretexts.UNTRAINED, "both sides"),
+    ]
+    row = study["rows"][1]
+    assert row["tokens"] == 8 * STEP and row["targets"] == 2 * STEP
+    assert row["loss"] == 5.0 and row["seconds"] == 600 and row["seeds"] == [0, 1, 2]
+    trec = row["scores"]["trec"]
+    assert trec["mean"] == 60 and trec["scores"] == [50, 60, 70] and trec["of"] == 1_500
+    assert trec["interval"] == pytest.approx([60 - 24.84, 60 + 24.84], abs=0.01)
+    assert study["machine"].startswith("2 threads, ")
+    text = pretexts.section(study)
+    cells = " | ".join(["60.0 (35.2-84.8)"] * 5)
+    assert f"| masked | left to right | 0.00M | 0.00M | 5.00 | {cells} |" in text
+    assert f"| not pretrained | both sides | 0.00M | 0.00M |  | {cells} |" in text
+    assert "after 24 questions, of 1,500" in text and "at most 600 s" in text

@@ -20,7 +20,7 @@ from tlcourse.adaptation import (
 from tlcourse.batching import TokenFile, generator_for, write_tokens
 from tlcourse.objectives import PermutationLM
 from tlcourse.pretraining import PretrainingRecipe, pretrain
-from tlcourse.transformer import Config, RelativeConfig
+from tlcourse.transformer import Config, Deberta, RelativeConfig, bert
 
 SHAPE = Config(TOKENIZER.vocabulary_size, 16, 2, 2, 32, 48, activation="gelu", head_bias=True)
 
@@ -119,6 +119,9 @@ def test_long_texts_are_read_in_windows():
 def test_what_only_a_transformer_can_do_is_refused(tmp_path):
     with pytest.raises(ValueError, match="takes a prefix, got RelativeAttention; choose another"):
         classifier().add(Prefixes(2))
+    deberta = Deberta(bert(vocabulary_size=TOKENIZER.vocabulary_size, width=16, layers=1, heads=2))
+    with pytest.raises(ValueError, match="takes a prefix, got DisentangledAttention"):
+        Classifier(deberta, TOKENIZER, LABELS).add(Prefixes(2))
     with pytest.raises(ValueError, match="expected a Transformer of plain blocks.* got XLNet"):
         classifier().save(tmp_path / "made")
     assert not (tmp_path / "made").exists()

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from tlcourse import device, files, ranges, released
 from tlcourse.bpe import LibraryTokenizer, Tokenizer, load_tokenizer
 from tlcourse.device import Compute
-from tlcourse.transformer import Config, Transformer, shapes_alone
+from tlcourse.transformer import Block, Config, Transformer, shapes_alone
 from tlcourse.wording import nearest
 
 FOLDER = "data/checkpoints"
@@ -46,7 +46,9 @@ def save(
 
     `card` is the text of README.md, `log` the content of training.json (None: no stage of
     pretraining, no evaluation). Each file is written whole or not at all; the weights come last.
+    Raises ValueError for a variant of the `Transformer`, see `refuse_variants`.
     """
+    refuse_variants(model)
     folder = Path(folder)
     write_shape(folder, model.config, tokenizer)
     files.write_json(folder / "training.json", log or {"legs": [], "evaluation": {}})
@@ -55,6 +57,22 @@ def save(
         half = Transformer(model.config)
     half.load_state_dict(model.state_dict())
     write_weights(folder / "model.safetensors", half.half())
+
+
+def refuse_variants(model: nn.Module) -> None:
+    """Raises ValueError unless the model is a plain `Transformer` of plain blocks.
+
+    A folder keeps weights and a `Config`, from which a variant, such as ALBERT, a Transformer-XL or
+    a model with experts, could not be built again.
+    """
+    blocks = model.blocks if isinstance(model, Transformer) else []
+    kinds = [type(part) for part in (model, *blocks)]
+    other = [kind.__name__ for kind in kinds if kind not in (Transformer, Block)]
+    if other:
+        raise ValueError(
+            f"expected a Transformer of plain blocks, which its Config describes, got {other[0]}; "
+            "keep its weights with safetensors.torch.save_model, and build it again in code"
+        )
 
 
 def write_weights(path: Path, model: nn.Module) -> None:

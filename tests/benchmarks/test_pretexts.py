@@ -68,33 +68,45 @@ def test_budgets_are_whole_steps_of_equal_time_and_seeds_come_one_after_the_othe
     assert max(job.tokens for job in pretexts.jobs(whole, STORED)) < whole.text
 
 
+def test_a_job_pretrains_and_judges_the_body(monkeypatch):
+    found = pretexts.Job("span corruption", 1, 3 * STEP, PLAN).run()
+    assert found["tokens"] == 3 * STEP and found["loss"] > 5 and found["seconds"] > 0
+    assert list(found["scores"]) == [pretexts.BOTH_SIDES]
+    scores = found["scores"][pretexts.BOTH_SIDES]
+    assert list(scores) == list(pretexts.JUDGED)
+    for one in scores.values():
+        assert 0 <= one["score"] <= 100 and one["of"] > 1 and one["seconds"] > 0
+    monkeypatch.setattr(pretexts.Job, "work", None)
+    again = pretexts.Job("span corruption", 1, 3 * STEP, PLAN).run()
+    assert again["scores"] == found["scores"], "kept"
+
+
+@pytest.fixture
+def unjudged(monkeypatch):
+    """No body is judged."""
+    monkeypatch.setattr(pretexts, "judged", lambda place, plan, seed: {"trec": {"score": 1.0}})
+
+
 @pytest.mark.parametrize(
     ("name", "tokens", "ways"),
     [
-        ("span corruption", 3 * STEP, [pretexts.BOTH_SIDES]),
         ("hybrid", STEP, [pretexts.ONWARD, pretexts.BOTH_SIDES]),
         (speeds.STANDARD, STEP, [pretexts.ONWARD]),
         (pretexts.UNTRAINED, 0, [pretexts.ONWARD, pretexts.BOTH_SIDES]),
     ],
 )
-def test_a_job_pretrains_and_judges_the_body_in_its_ways(name, tokens, ways, monkeypatch):
+def test_a_body_is_judged_in_its_ways_of_reading(name, tokens, ways, unjudged):
     job = pretexts.Job(name, 1, tokens, PLAN)
     found = job.run()
-    assert list(found["scores"]) == ways and found["tokens"] == tokens
-    for way in ways:
-        body, _ = checkpoints.load(job.folder() / way)
-        assert body.config.causal == (way == pretexts.ONWARD)
-        assert body.config.width == PLAN.shape.width
-        assert list(found["scores"][way]) == list(pretexts.JUDGED)
-        for one in found["scores"][way].values():
-            assert 0 <= one["score"] <= 100 and one["of"] > 1 and one["seconds"] > 0
+    assert list(found["scores"]) == ways
     assert (found["loss"] is None) == (found["seconds"] == 0) == (name == pretexts.UNTRAINED)
-    monkeypatch.setattr(pretexts.Job, "work", None)
-    assert job.run()["scores"] == found["scores"]
+    bodies = [checkpoints.load(job.folder() / way)[0] for way in ways]
+    assert [body.config.causal for body in bodies] == [way == pretexts.ONWARD for way in ways]
+    for body in bodies:
+        assert body.embedding.weight.equal(bodies[0].embedding.weight)
 
 
-def test_a_job_that_was_stopped_goes_on(monkeypatch):
-    monkeypatch.setattr(pretexts, "judged", lambda place, plan, seed: {"trec": {"score": 1.0}})
+def test_a_job_that_was_stopped_goes_on(monkeypatch, unjudged):
     whole = pretexts.Job("replaced tokens", 0, 4 * STEP, PLAN).run()
     weights = checkpoints.load(_place())[0].state_dict()
     monkeypatch.setattr(runner, "FOLDER", runner.FOLDER / "other")

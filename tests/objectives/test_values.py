@@ -18,6 +18,7 @@ from tlcourse.objectives import (
     Masked,
     NextSentence,
     NextToken,
+    PermutationLM,
     PrefixLM,
     QuickThoughts,
     ReplacedTokens,
@@ -31,7 +32,7 @@ from tlcourse.objectives import (
 from tlcourse.pretraining import optimizers_for
 from tlcourse.recipes import PretrainingRecipe
 from tlcourse.training import train
-from tlcourse.transformer import Config, EncoderDecoder, Transformer
+from tlcourse.transformer import Config, EncoderDecoder, Transformer, XLNet
 
 SIZE = 40  # of the vocabulary
 CONFIG = Config(SIZE, 32, 2, 2, 64, 40)
@@ -55,6 +56,7 @@ VALUES = [
     SentenceOrder(),
     QuickThoughts(),
     ReplacedTokens(),
+    PermutationLM(),
 ]
 DEPENDS_ON_THE_BATCH = {NextSentence, SentenceOrder, QuickThoughts, ReplacedTokens}
 names = [f"{type(value).__name__}-{'-'.join(getattr(value, 'noises', ()))}" for value in VALUES]
@@ -131,7 +133,7 @@ def test_the_loss_falls_in_30_steps(objective):
 def test_the_body_is_a_transformer_whose_weights_are_trained(objective):
     model = model_of(objective)
     body = objective.body(model)
-    assert type(body) is Transformer
+    assert type(body) is (XLNet if type(objective) is PermutationLM else Transformer)
     nats, _ = objective.loss(model, batch_of(objective))
     nats.backward()
     assert all(p.grad is not None and p.grad.any() for p in body.parameters() if p.ndim == 2)
@@ -262,27 +264,75 @@ def test_a_prefix_lm_predicts_exactly_what_it_does_not_see():
     assert (nats.item(), number) == pytest.approx((expected, count), rel=1e-4)
 
 
-def test_unilm_is_three_models_with_the_same_weights():
+@pytest.mark.parametrize("attention", ["sdpa", "explicit"])
+@pytest.mark.parametrize("causal", [True, False])
+def test_a_mask_of_any_kind_is_the_one_made_by_hand(attention: str, causal: bool):
+    model = noisy(replace(CONFIG, causal=causal), 0.2, attention)
+    tokens, draw = text(0, rows=3, length=8), generator_for(1)
+    masks = (torch.rand(3, 8, 8, generator=draw) < 0.5) | torch.eye(8).bool()
+    padding = torch.ones(3, 8).bool()
+    padding[1, 5:] = False
+    for mask in (None, padding):
+        logits = model.logits(model.hidden(tokens, mask, causal=masks))
+        for row, allowed, found, real in zip(tokens, masks, logits, padding, strict=True):
+            if mask is not None:
+                allowed = allowed & real
+            expected = by_hand(model, row, allowed)
+            torch.testing.assert_close(found[real], expected[real], rtol=1e-4, atol=1e-5)
+
+
+def test_unilm_is_four_models_with_the_same_weights():
     objective = UniLM(0.4)
     model = model_of(objective)
-    corrupted, tokens, chosen, prefix = batch_of(objective, rows=9)
-    assert prefix[0::3].tolist() == [0] * 3 and prefix[1::3].tolist() == [24] * 3
-    assert all(0 < length < 24 for length in prefix[2::3].tolist())
+    corrupted, tokens, chosen, masks = batch_of(objective, rows=12)
     left_to_right = Transformer(replace(CONFIG, causal=True))
     left_to_right.load_state_dict(model.state_dict())
-    expected = 0.0
-    for i, (row, length) in enumerate(zip(corrupted, prefix.tolist(), strict=True)):
-        if length == 0:
+    past, seen, expected = torch.ones(24, 24).bool().tril(), set(), 0.0
+    for i, row in enumerate(corrupted):
+        if i % 6 == 0:
             logits = left_to_right(row[None])[0]
-        elif length == 24:
+        elif i % 3 == 1:
             logits = model(row[None])[0]
+        elif i % 6 == 3:
+            logits = by_hand(model, row, past.T)
         else:
-            places = torch.arange(24)
-            allowed = (places[None] <= places[:, None]) | (places[None] < length)
-            logits = by_hand(model, row, allowed)
+            length = int(masks[i, 0].sum())  # what the first position sees: the prefix
+            seen.add(length)
+            logits = by_hand(model, row, past | (torch.arange(24) < length))
         expected += F.cross_entropy(logits[chosen[i]], tokens[i][chosen[i]], reduction="sum").item()
-    nats, targets = objective.loss(model, (corrupted, tokens, chosen, prefix))
+    nats, targets = objective.loss(model, (corrupted, tokens, chosen, masks))
     assert (nats.item(), targets) == pytest.approx((expected, int(chosen.sum())), rel=1e-4)
+    assert len(seen) > 1 and all(0 < length < 24 for length in seen)
+
+
+@pytest.mark.parametrize("config", [CONFIG, replace(CONFIG, rotary=False)], ids=["rotary", "table"])
+def test_what_unilm_s_rows_depend_on_one_token_at_a_time(config: Config):
+    """Which outputs change with a token: those at it and on the side that is read."""
+    model = model_of(UniLM(), config)
+    tokens, _, _, masks = batch_of(UniLM(), rows=6)
+    before, places = model.hidden(tokens, causal=masks), torch.arange(24)
+    prefix = masks[:, 0].sum(dim=1)
+    for place in range(24):
+        other = tokens.clone()
+        other[:, place] = (tokens[:, place] + 1) % SIZE
+        changed = (model.hidden(other, causal=masks) - before).abs().amax(-1) > 1e-6
+        everywhere, later = torch.ones(24).bool(), places >= place
+        assert torch.equal(changed[0], later)
+        assert torch.equal(changed[3], places <= place)
+        for row in (1, 4):
+            assert torch.equal(changed[row], everywhere)
+        for row in (2, 5):
+            assert torch.equal(changed[row], everywhere if place < prefix[row] else later)
+
+
+def test_from_right_to_left_a_text_has_the_distances_of_the_text():
+    """Rotary distances keep their sign, so it is not the text reversed and read to the right."""
+    model, tokens = model_of(UniLM()), text(0, rows=1)
+    past = torch.ones(1, 24, 24).bool().tril()
+    found = model.hidden(tokens, causal=past.mT)
+    reversed_text = model.hidden(tokens.flip(1), causal=past).flip(1)
+    assert not torch.allclose(found, reversed_text, atol=1e-3)
+    assert torch.allclose(found[:, -1], model.hidden(tokens[:, -1:])[:, 0], atol=1e-5)
 
 
 # Encoder-decoders.

@@ -6,9 +6,9 @@ import torch
 
 from tests.models import PLAIN
 from tests.objectives.test_values import CONFIG, SIZE, VALUES, names
-from tlcourse.batching import TokenFile, generator_for, write_tokens
+from tlcourse.batching import Mixture, TokenFile, generator_for, write_tokens
 from tlcourse.bpe import SPECIALS
-from tlcourse.objectives import Masked, ReplacedTokens, SpanCorruption
+from tlcourse.objectives import Masked, NextToken, ReplacedTokens, SpanCorruption
 from tlcourse.pretraining import PretrainingRecipe, batches, optimizers_for, pretrain
 
 RECIPE = PretrainingRecipe(batch_size=4, length=24, warmup=2, seed=3)
@@ -75,6 +75,29 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(objective, file, tmp_pa
     assert [record["loss"] for record in again] == [record["loss"] for record in history]
     for name, tensor in whole.state_dict().items():
         assert torch.equal(resumed.state_dict()[name], tensor), name
+
+
+def test_a_run_on_a_mixture_resumes_and_not_with_other_shares(file, tmp_path):
+    write_tokens(tmp_path / "small.bin", [np.tile(np.arange(10, 20), 20)])
+    files = {"large": file, "small": TokenFile(tmp_path / "small.bin")}
+    mixed, more = Mixture(files, {"large": 1, "small": 1}), {"recipe": RECIPE, "compute": PLAIN}
+    whole, stopped = model_of(NextToken()), model_of(NextToken())
+    history = pretrain(whole, mixed, 6 * STEP, **more)
+
+    def stop(record: dict) -> None:
+        if record["step"] == 2:
+            raise KeyboardInterrupt
+
+    more["folder"] = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        pretrain(stopped, mixed, 6 * STEP, on_step=[stop], **more)
+    other = Mixture(files, {"large": 2, "small": 1})
+    with pytest.raises(ValueError, match="corpus"):
+        pretrain(model_of(NextToken()), other, 6 * STEP, **more)
+    resumed = model_of(NextToken())
+    again = pretrain(resumed, mixed, 6 * STEP, **more)
+    assert [record["loss"] for record in again] == [record["loss"] for record in history]
+    assert torch.equal(resumed.embedding.weight, whole.embedding.weight)
 
 
 def test_a_run_does_not_go_on_with_another_objective(file, tmp_path):

@@ -160,10 +160,19 @@ class Prefixes:
         ranges.check(self, length=ranges.COUNT)
 
     def __call__(self, classifier: Adaptable) -> None:
-        """Gives every attention layer a prefix of `length` keys and values."""
+        """Gives every attention layer a prefix of `length` keys and values.
+
+        Raises ValueError for a body whose attention has no place for one, such as an XLNet.
+        """
         config = classifier.body.config
         shape = (2, config.heads, self.length, config.width // config.heads)
         for block in classifier.body.blocks:
+            if not hasattr(block.attention, "prefix"):
+                kind = type(block.attention).__name__
+                raise ValueError(
+                    f"expected attention that takes a prefix, got {kind}; "
+                    "choose another edit, such as LoRA"
+                )
             block.attention.prefix = nn.Parameter(0.02 * torch.randn(shape))
 
 

@@ -184,8 +184,9 @@ class TaskModel(nn.Module, ABC):
         `about` are further entries of classifier.json, as `tlcourse adapt` writes them: columns,
         base_model, recipe, seed, train, test. Without the first two, those that the model was
         loaded with are kept. Raises what `serialization.write` raises, and ValueError if the scheme
-        is not a value.
+        is not a value, or the body a variant of the `Transformer` (`checkpoints.refuse_variants`).
         """
+        checkpoints.refuse_variants(self.body)
         scheme, facts = self.scheme, {**self.about, **(about or {})}
         record = {
             "task": self.task,

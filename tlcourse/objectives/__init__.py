@@ -49,7 +49,7 @@ from tlcourse.objectives.losses import (
 from tlcourse.objectives.masked import Masked, SpanMasked, StaticMasked, WholeWordMasked
 from tlcourse.objectives.next_token import NextToken
 from tlcourse.objectives.objective import Objective
-from tlcourse.objectives.permutation import permutation_loss
+from tlcourse.objectives.permutation import PermutationLM, permutation_loss
 from tlcourse.objectives.prefix import Hybrid, PrefixLM, UniLM
 from tlcourse.objectives.replaced import Electra, ReplacedTokens, detection_loss, sample
 from tlcourse.objectives.sentences import (
@@ -79,6 +79,7 @@ __all__ = [
     "NextToken",
     "Objective",
     "PairModel",
+    "PermutationLM",
     "PrefixLM",
     "QuickThoughts",
     "ReplacedTokens",

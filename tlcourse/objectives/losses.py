@@ -124,7 +124,7 @@ def masked_loss(
     """The loss of the chosen positions (None: all), as (nats, targets).
 
     `corrupted`, `tokens` and `chosen` are (batch, length). Logits are computed for the chosen
-    positions only. `causal` (batch,) restricts what each row may attend to, see
+    positions only. `causal` says what each row may attend to, see
     `Transformer.hidden_states`. Raises ValueError for a causal model.
     """
     if model.config.causal:

@@ -5,10 +5,10 @@ from typing import Any, ClassVar, Protocol
 from torch import Generator, Tensor
 
 from tlcourse.objectives.heads import WithHead
-from tlcourse.transformer import Config, EncoderDecoder, Transformer
+from tlcourse.transformer import Config, EncoderDecoder, Transformer, XLNet
 
 Batch = tuple[Tensor, ...]
-Model = Transformer | EncoderDecoder | WithHead
+Model = Transformer | EncoderDecoder | WithHead | XLNet
 
 
 class Objective(Protocol):
@@ -45,6 +45,6 @@ class Objective(Protocol):
         """Returns the sum of nats over the targets of the batch, and the number of targets."""
         ...
 
-    def body(self, model: Any) -> Transformer:
+    def body(self, model: Any) -> Transformer | XLNet:
         """Returns the part of a trained model that is adapted to tasks and evaluated."""
         ...

@@ -1,4 +1,4 @@
-"""One model with several attention masks: prefix LM, UniLM's three masks, GPT-BERT's two kinds."""
+"""One model with several attention masks: prefix LM, UniLM's four masks, GPT-BERT's two kinds."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from tlcourse.objectives.losses import hybrid_loss, masked_loss
 from tlcourse.objectives.masked import Masked
 from tlcourse.objectives.next_token import NextToken
 from tlcourse.objectives.objective import Batch
-from tlcourse.transformer import Transformer
+from tlcourse.transformer import Transformer, causal_mask
 
 
 @dataclass(frozen=True)
@@ -39,28 +39,38 @@ class PrefixLM(NextToken):
 
 @dataclass(frozen=True)
 class UniLM(Masked):
-    """Masked-token prediction under three attention masks in turn: an `Objective`.
+    """Masked-token prediction under four attention masks in turn: an `Objective`.
 
-    Every third row is read from left to right, every third from both sides, and every third has a
-    prefix that is read from both sides. A batch is the corrupted tokens, the tokens, which
-    positions to predict, each (batch, length), and the lengths of the prefixes (batch,): 0, length,
-    or a random number in between. A hidden token is predicted at its own position under all three
-    masks (Dong et al., 2019; they also read from right to left).
+    Of each six rows, two are read from both sides, two have a prefix that is read from both sides,
+    one is read from left to right and one from right to left (Dong et al., 2019, section 2.3). A
+    batch is the corrupted tokens, the tokens, which positions to predict, each (batch, length), and
+    the masks (batch, length, length), True where a position (row) may attend to another (column). A
+    hidden token is predicted at its own position under all four masks. Positions are those of the
+    text, whatever the direction. A prefix has from 1 to length - 1 tokens; the authors have two
+    segments there, which are marked by token types.
     """
 
     def batch(self, tokens: Tensor, generator: Generator, vocabulary_size: int) -> Batch:
-        """Returns (corrupted, tokens, chosen, prefix)."""
+        """Returns (corrupted, tokens, chosen, masks).
+
+        The rows are in turn from left to right, from both sides, with a prefix, from right to left,
+        from both sides, with a prefix.
+        """
         corrupted, chosen = corruption.mask_tokens(
             tokens, generator, vocabulary_size, probability=self.probability
         )
+        length = tokens.shape[1]
         prefix = _prefixes(tokens, generator)
-        prefix[0::3], prefix[1::3] = 0, tokens.shape[1]
-        return corrupted, tokens, chosen, prefix
+        prefix[0::3], prefix[1::3] = 0, length
+        past = causal_mask(length)
+        masks = past | (torch.arange(length) < prefix[:, None])[:, None]
+        masks[3::6] = past.T
+        return corrupted, tokens, chosen, masks
 
     def loss(self, model: Transformer, batch: Batch) -> tuple[Tensor, int]:
         """Returns `masked_loss` over the chosen positions."""
-        corrupted, tokens, chosen, prefix = batch
-        return masked_loss(model, corrupted, tokens, chosen=chosen, causal=prefix)
+        corrupted, tokens, chosen, masks = batch
+        return masked_loss(model, corrupted, tokens, chosen=chosen, causal=masks)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from tlcourse import objectives
-from tlcourse.batching import TokenFile, generator_for
+from tlcourse.batching import Mixture, TokenFile, generator_for
 from tlcourse.objectives import Hybrid, Masked, NextToken
 from tlcourse.objectives.objective import Batch
 from tlcourse.recipes import PretrainingRecipe
@@ -29,7 +29,7 @@ def _of(value: Callable[[PretrainingRecipe], objectives.Objective]) -> FromRecip
     """The objective of a recipe, whose settings `value` reads; the loss depends on none of them."""
 
     def batch(
-        file: TokenFile, step: int, *, recipe: PretrainingRecipe, vocabulary_size: int
+        file: TokenFile | Mixture, step: int, *, recipe: PretrainingRecipe, vocabulary_size: int
     ) -> Batch:
         objective, size = value(recipe), recipe.batch_size
         length = recipe.length + objective.extra
@@ -53,7 +53,7 @@ def chosen(recipe: PretrainingRecipe, objective: objectives.Objective | None) ->
 
 
 def batches(
-    file: TokenFile,
+    file: TokenFile | Mixture,
     config: Config,
     recipe: PretrainingRecipe,
     *,

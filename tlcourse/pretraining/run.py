@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tlcourse import device, files
-from tlcourse.batching import TokenFile
+from tlcourse.batching import Mixture, TokenFile
 from tlcourse.device import Compute
 from tlcourse.objectives import Objective
 from tlcourse.objectives.objective import Model
@@ -72,7 +72,7 @@ def compile_blocks(model: Model, *, compute: Compute | None = None) -> None:
 
 def pretrain(
     model: Model,
-    file: TokenFile,
+    file: TokenFile | Mixture,
     tokens: int,
     *,
     recipe: PretrainingRecipe = RECIPE,
@@ -85,12 +85,12 @@ def pretrain(
 ) -> list[dict]:
     """Trains `model` in place on `tokens` tokens, with the decay at the end; returns the history.
 
-    `objective` is any `Objective`, in place of the recipe's, and `model` one that it makes. The
-    budget counts the tokens of the windows, whatever the objective does with them. With a `folder`
-    the run is resumable; its state is written there every `save_every` seconds. `on_step` and
-    `handlers`: see `training.train`. Raises ValueError if the budget is less than one step, or if
-    the run in `folder` had another objective, text, model or recipe; objectives that have the same
-    `repr` count as the same.
+    `file` may be a `Mixture` of several. `objective` is any `Objective`, in place of the recipe's,
+    and `model` one that it makes. The budget counts the tokens of the windows, whatever the
+    objective does with them. With a `folder` the run is resumable; its state is written there every
+    `save_every` seconds. `on_step` and `handlers`: see `training.train`. Raises ValueError if the
+    budget is less than one step, or if the run in `folder` had another objective, text, model or
+    recipe; objectives that have the same `repr` count as the same.
     """
     per_step = recipe.batch_size * recipe.length
     steps = tokens // per_step
@@ -119,7 +119,7 @@ def decay_began(history: Sequence[dict], recipe: PretrainingRecipe) -> int:
 
 def pretrain_for(
     model: Model,
-    file: TokenFile,
+    file: TokenFile | Mixture,
     minutes: float,
     *,
     recipe: PretrainingRecipe = RECIPE,

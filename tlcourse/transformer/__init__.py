@@ -15,6 +15,7 @@ The configuration decides which; attention weights are kept only while they are 
         model(tokens)
     seen.attention[0]                                   # (2, 4, 9, 9): batch, heads, query, key
     count_parameters(gpt2())["total"], count_parameters(bert())["total"]
+    count_parameters(model)["blocks"]                   # of any model, each parameter once
 
 Optimizers, losses and the training engine use only `config`, `blocks`, `hidden`, `transformed`,
 `output_layer`, `logits` and `set_attention` of a model. `EncoderDecoder` has these, too, so the

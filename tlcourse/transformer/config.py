@@ -1,11 +1,12 @@
 """Shapes of models as plain configurations, and their numbers of parameters and operations."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from tlcourse.transformer.fused import relu2
 
@@ -80,8 +81,18 @@ def bert(**changes: Any) -> Config:
     return replace(replace(block, head_transform=True, head_bias=True), **changes)
 
 
-def count_parameters(config: Config) -> dict[str, int]:
-    """The number of parameters of each part, by formula, with weights shared by the head once."""
+def count_parameters(config: Config | nn.Module) -> dict[str, int]:
+    """The number of parameters of each part, and the "total"; shared parameters count once.
+
+    Of a configuration, the parameters of a `Transformer` by formula, which builds nothing. Of a
+    model of any kind, those of each part by its name in the model; a parameter that several parts
+    share, as ALBERT's layers do, counts for the first of them.
+    """
+    if isinstance(config, nn.Module):
+        found: Counter[str] = Counter()
+        for name, parameter in config.named_parameters():
+            found[name.split(".")[0]] += parameter.numel()
+        return {**found, "total": found.total()}
     c, norm = config, 2 * config.width
     attention = 4 * (c.width**2 + c.width)
     block = attention + 2 * c.width * c.feed_forward + c.feed_forward + c.width

@@ -36,6 +36,7 @@ class DisentangledAttention(Attention):
 
     def __init__(self, config: Config):
         super().__init__(config)
+        del self.prefix  # so that an edit that adds one is refused
         self.key = nn.Linear(config.width, config.width, bias=False)
         self.distance_key = nn.Linear(config.width, config.width, bias=False)
         self.distance_query = nn.Linear(config.width, config.width)

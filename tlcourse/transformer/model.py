@@ -193,11 +193,12 @@ class Transformer(nn.Module):
         `causal` (batch,) is True for rows that attend only to the past; None leaves all rows to the
         configuration. Whole numbers (batch,) instead of booleans are the lengths of prefixes: the
         tokens of a row's prefix see one another, and each later token sees the prefix and the past
-        (a prefix of 0 is causal, one of the whole length is bidirectional). A model with
-        cross-attention also takes `source`, the states (batch, source length, width) of the
-        sequence it attends to, and the padding mask of that sequence. Raises ValueError for another
-        kind of mask, for more tokens than the model has positions, and for a source that is missing
-        or that the model cannot use.
+        (a prefix of 0 is causal, one of the whole length is bidirectional). Booleans (batch,
+        length, length) are a mask of any kind, True where a position (row) may attend to another
+        (column). A model with cross-attention also takes `source`, the states (batch, source
+        length, width) of the sequence it attends to, and the padding mask of that sequence. Raises
+        ValueError for another kind of mask, for more tokens than the model has positions, and for
+        a source that is missing or that the model cannot use.
         """
         if (source is None) == self.config.cross_attention:
             raise ValueError(
@@ -231,7 +232,9 @@ class Transformer(nn.Module):
         mask = None if padding_mask is None else padding_mask[:, None, None, :]
         if causal is not None or self.config.causal:
             allowed = causal_mask(length, tokens.device)[past:]
-            if causal is not None and causal.dtype == torch.bool:
+            if causal is not None and causal.ndim == 3:
+                allowed = causal[:, None]
+            elif causal is not None and causal.dtype == torch.bool:
                 allowed = allowed | ~causal[:, None, None, None]
             elif causal is not None:
                 in_prefix = torch.arange(length, device=tokens.device) < causal[:, None]

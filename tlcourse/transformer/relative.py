@@ -9,7 +9,7 @@ between a query i and a key j instead.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -26,6 +26,11 @@ Memory = Sequence[Tensor]  # one (batch, memory length, width) for each layer: i
 class RelativeConfig:
     """The shape of a `TransformerXL` or an `XLNet`; the defaults are small."""
 
+    # What a `Config` can have, and these models never do.
+    token_types: ClassVar[int] = 0
+    head_transform: ClassVar[bool] = False
+    norm_first: ClassVar[bool] = False
+
     vocabulary_size: int = 8192
     width: int = 256
     layers: int = 6
@@ -37,9 +42,10 @@ class RelativeConfig:
     head_bias: bool = False  # XLNet: True
     norm_epsilon: float = 1e-5  # XLNet: 1e-12
     dropout: float = 0.0
+    max_length: int = 256  # tokens that a classifier reads at once; the layers have no limit
 
     def __post_init__(self):
-        check_shape(self, "width", "layers", "heads", "feed_forward")
+        check_shape(self, "width", "layers", "heads", "feed_forward", "max_length")
         if self.width % 2:
             raise ValueError(
                 f"expected an even width, for pairs of sine and cosine, got {self.width}"

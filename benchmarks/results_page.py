@@ -19,7 +19,7 @@ section names the command that made its numbers. The lessons say what they mean.
 SECTIONS = (  # the studies that have one, in the order of the page
     *("transfer", "transfer_released", "screen", "schemes", "other_schemes"),
     *("combined", "distilled", "few_labels", "tapt", "tapt_texts", "more_signal"),
-    *("tasks", "reviews", "tasks_released", "prompting", "summaries"),
+    *("tasks", "reviews", "tasks_released", "tasks_beyond", "prompting", "summaries"),
     *("probing", "probing_pairs", "probing_released"),
     *("behaviour", "growth", "pretexts", "objective_speeds", "pretraining", "finetuning"),
 )

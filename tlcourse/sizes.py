@@ -118,9 +118,10 @@ class Size:
     objective_length: int = _at(32, 64, 256)  # tokens per window
     objective_batch: int = _at(4, 16, 64)  # windows per step
     objective_tokens: int = _at(12_000, 800_000, 100_000_000)  # tokens of text to train on
-    objective_steps: int = _at(12, 120, 5_000)  # optimizer steps of each objective
-    objective_pairs: int = _at(16, 256, 1_000)  # pairs of segments to evaluate on
-    objective_pair_steps: int = _at(3, 60, 2_000)  # optimizer steps on sentence pairs
+    objective_held_out: int = _at(6_000, 100_000, 200_000)  # tokens of text to evaluate on
+    objective_steps: int = _at(12, 160, 5_000)  # optimizer steps of each objective
+    objective_pairs: int = _at(16, 512, 1_000)  # pairs of segments to evaluate on
+    objective_pairs_learnt: int = _at(24, 2_000, 10_000)  # pairs of segments to learn from
     objective_uni_steps: int = _at(3, 120, 5_000)  # optimizer steps under three masks
     objective_written: int = _at(8, 128, 200)  # most tokens to write and time
     objective_labels: int = _at(18, 300, 5_452)  # labelled questions

@@ -44,7 +44,7 @@ def test_the_title_names_the_models_that_see_the_next_token():
     picture = dependences({"causal": past, "both": np.ones((4, 4), dtype=bool)})
     assert title_of(picture) == "Outputs that depend on the next token: both"
     assert picture.alt == (
-        "causal: 0 outputs depend on a later token; both: 6 outputs depend on a later token"
+        "causal: 0 outputs depend on a later token; both: 3 outputs depend on a later token"
     )
     axes = picture.axes[0]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("input token", "output at this token")

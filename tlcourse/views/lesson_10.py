@@ -91,7 +91,7 @@ def dependences(maps: Mapping[str, Any], **texts: Unpack[Texts]) -> Picture:
         title = f"Outputs that depend on the next token: {', '.join(leaks)}"
     length = len(next(iter(arrays.values())))
     told = "; ".join(
-        f"{name}: {np.triu(each, 1).sum()} outputs depend on a later token"
+        f"{name}: {np.triu(each, 1).any(axis=1).sum()} outputs depend on a later token"
         for name, each in arrays.items()
     )
     names = [str(place) for place in range(1, length + 1)]

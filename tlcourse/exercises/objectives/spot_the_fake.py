@@ -26,8 +26,8 @@ task = Exercise(
         "What is the label of a token that the generator happened to guess right? Compare the two "
         "texts: `replaced != tokens`.",
         "`real = tokens != PAD` says which positions count. Take the logits and the labels there, "
-        "`detector(replaced)[real]`, and use `F.binary_cross_entropy_with_logits`, which wants "
-        "labels as floats and returns the mean.",
+        "`detector(replaced)[real]`, and use `F.binary_cross_entropy_with_logits`, which takes "
+        "labels as floats and by default returns the mean.",
     ),
     imports="import torch\nfrom torch.nn import functional as F\nfrom tlcourse.bpe import PAD",
     tolerance=1e-4,

@@ -75,6 +75,7 @@ def all_objectives(tokenizer: Tokenizer) -> dict[str, Objective]:
         "sentence order": objectives.SentenceOrder(),
         "Quick Thoughts": objectives.QuickThoughts(),
         "replaced tokens": objectives.ReplacedTokens(),
+        "permutation LM": objectives.PermutationLM(),
     }
 
 

@@ -52,7 +52,7 @@ def test_every_objective_is_timed_against_next_tokens():
     assert sum(isinstance(v, Denoising) for v in speeds.all_objectives(tokenizer).values()) == 2
     text = speeds.section(study)
     assert "| next token | " in text and " | 1.00 (1.00-1.00) | 1.00 |" in text
-    assert {*pretexts.TWO_WAYS, pretexts.STATIC} <= {*by_name, pretexts.UNTRAINED}
+    assert {*pretexts.TWO_WAYS, *pretexts.LEFT_OUT} <= {*by_name, pretexts.UNTRAINED}
 
 
 def test_budgets_are_whole_steps_of_equal_time_and_seeds_come_one_after_the_other():

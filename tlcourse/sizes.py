@@ -122,7 +122,7 @@ class Size:
     objective_steps: int = _at(12, 160, 5_000)  # optimizer steps of each objective
     objective_pairs: int = _at(16, 512, 1_000)  # pairs of segments to evaluate on
     objective_pairs_learnt: int = _at(24, 2_000, 10_000)  # pairs of segments to learn from
-    objective_uni_steps: int = _at(3, 120, 5_000)  # optimizer steps under three masks
+    objective_uni_steps: int = _at(3, 120, 5_000)  # optimizer steps under several masks
     objective_written: int = _at(8, 128, 200)  # most tokens to write and time
     objective_labels: int = _at(18, 300, 5_452)  # labelled questions
     objective_epochs: int = _at(1, 4, 5)  # passes over them

@@ -130,6 +130,7 @@ def masked_loss(
     if model.config.causal:
         raise ValueError("masked_loss needs a bidirectional model (causal=False)")
     chosen = torch.ones_like(tokens, dtype=torch.bool) if chosen is None else chosen
+    # A model of one's own, as in lesson 03, need not take `causal`.
     masks = {} if causal is None else {"causal": causal}
     hidden = model.hidden(corrupted, **masks)[chosen]
     return language_model_loss(model, hidden, tokens[chosen]), len(hidden)

@@ -63,8 +63,8 @@ JUDGED = {  # by task, what its figure is
 class Plan:
     """What is trained and how it is judged, at a size."""
 
-    text: int = 8_000_000  # tokens in the file, more than any objective reads
-    tokens: int = 2_000_000  # that next-token prediction reads
+    text: int = 12_000_000  # tokens in the file, more than any objective reads
+    tokens: int = 6_000_000  # that next-token prediction reads
     shape: Config = BODY
     pretraining: PretrainingRecipe = RECIPE
     labels: tuple[int, ...] = (1_000, 1_000, 500, 500, 1_000)  # of the tasks in JUDGED

@@ -20,6 +20,7 @@ STUDIES = {  # by module of `studies`, the names of what it measures
     "growth": ("growth",),
     "objectives": ("objectives",),
     "pretexts": ("pretexts",),
+    "pretraining_choices": ("pretraining_choices",),
     "scaling": ("scaling",),
     "ablation": ("ablation",),
     "eight_bits": ("eight_bits",),

@@ -37,9 +37,11 @@ def line(*cells: str | int) -> str:
 
 
 def error_cell(row: Mapping | None) -> str:
-    """The mean of a row, and its interval; nothing for None."""
+    """The mean of a row, and its interval if it has one; nothing for None."""
     if row is None:
         return ""
+    if row["interval"] is None:
+        return f"{row['mean']:.1f}"
     return "{:.1f} ({:.1f}-{:.1f})".format(row["mean"], *row["interval"])
 
 

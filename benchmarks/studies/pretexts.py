@@ -38,8 +38,10 @@ from benchmarks.speed.objectives import BODY, RECIPE, TINY, all_objectives
 from benchmarks.studies import beyond, growth, pretraining_runs, tasks
 from tlcourse import checkpoints, device, files, pretraining, results, sizes
 from tlcourse.adaptation import FULL, Recipe
-from tlcourse.batching import TokenFile
+from tlcourse.batching import Mixture, TokenFile
 from tlcourse.bpe import Tokenizer
+from tlcourse.objectives import Objective
+from tlcourse.objectives.objective import Model
 from tlcourse.pretraining import PretrainingRecipe
 from tlcourse.transformer import Config, Transformer
 
@@ -138,24 +140,28 @@ class Job(runner.Job):
             turned.load_state_dict(body.state_dict())
             place = self.folder() / way
             checkpoints.save(place, turned, tokenizer, card=f"{self.objective}, of a study.\n")
-            scores[way] = judged(place, self.recipe, seed=self.seed)
+            plan = self.recipe
+            scores[way] = judged(
+                place,
+                plan.labels_of(),
+                recipe=plan.adaptation,
+                seed=self.seed,
+                probed=plan.probed,
+            )
         return facts | {"scores": scores}
 
     def pretrained(self, file: TokenFile, tokenizer: Tokenizer) -> tuple[Transformer, dict]:
         """The trained body; its last "loss", nats a target, and the "seconds" of its training."""
         objective = all_objectives(tokenizer)[self.objective]
-        model, meter = objective.model(self.recipe.shape), Meter(self.folder() / "seconds.json")
-        history = pretraining.pretrain(
+        model = objective.model(self.recipe.shape)
+        facts = pretrained(
             model,
             file,
             self.tokens,
             recipe=replace(self.recipe.pretraining, seed=self.seed),
             objective=objective,
-            compute=replace(device.choose(), compiles=False),  # as the speeds were measured
             folder=self.folder(),
-            on_step=[meter],
         )
-        facts = {"loss": pretraining_runs.tail_loss(history), "seconds": meter.of(len(history))}
         return objective.body(model), facts
 
     def told(self, result: dict) -> str:
@@ -164,28 +170,73 @@ class Job(runner.Job):
         return ", ".join(f"{way} TREC {found['trec']['score']:.1f} %" for way, found in scores)
 
 
-def judged(place: Path, plan: Plan, *, seed: int) -> dict[str, dict]:
-    """By task, a checkpoint's "score", "of" how many examples, and the "seconds" it took."""
+def pretrained(
+    model: Model,
+    file: TokenFile | Mixture,
+    tokens: int,
+    *,
+    recipe: PretrainingRecipe,
+    objective: Objective,
+    folder: Path,
+) -> dict:
+    """Trains a model, or goes on; its last "loss", nats a target, and the "seconds" of training."""
+    meter = Meter(folder / "seconds.json")
+    history = pretraining.pretrain(
+        model,
+        file,
+        tokens,
+        recipe=recipe,
+        objective=objective,
+        compute=replace(device.choose(), compiles=False),  # as the speeds were measured
+        folder=folder,
+        on_step=[meter],
+    )
+    return {"loss": pretraining_runs.tail_loss(history), "seconds": meter.of(len(history))}
+
+
+def judged(
+    place: Path, labels: Mapping[str, int], *, recipe: Recipe, seed: int, probed: int = 0
+) -> dict[str, dict]:
+    """By task, a checkpoint's "score", "of" how many examples, and the "seconds" it took.
+
+    `labels` says how many examples each task is learnt from; `probed` is that of a `Plan`.
+    """
     found, clock = {}, runner.processor_clock()
-    for task, labels in plan.labels_of().items():
+    for task, count in labels.items():
         (score, of), seconds = clocks.timed(
-            partial(_score, str(place), task, labels, plan, seed), clock
+            partial(_score, str(place), task, count, recipe, seed, probed), clock
         )
         found[task] = {"score": score, "of": of, "seconds": seconds}
     return found
 
 
-def _score(place: str, task: str, labels: int, plan: Plan, seed: int) -> tuple[float, int]:
+def _score(
+    place: str, task: str, labels: int, recipe: Recipe, seed: int, probed: int
+) -> tuple[float, int]:
     """The score in percent, and the number of texts, sentences or words that it is of."""
     if task == NAMES:
-        found = beyond.Job(task, labels, place, seed, plan.adaptation, model=place).work()
+        found = beyond.Job(task, labels, place, seed, recipe, model=place).work()
         return found["scores"]["F1"], found["of"]
     if task == PROBE:
-        read = growth.read(*checkpoints.load(place), learnt=labels, judged=plan.probed)
+        read = growth.read(*checkpoints.load(place), learnt=labels, judged=probed)
         words = sum(len(row.forms) for row in read[-1][1])
         return 100 * growth.tags(*read)["part of speech"][0], words
-    found = tasks.Released(task, labels, FULL.name, seed, plan.adaptation, place).work()
+    found = tasks.Released(task, labels, FULL.name, seed, recipe, place).work()
     return runner.error_of(found), found["of"]
+
+
+def over_seeds(found: Sequence[Mapping[str, Mapping]]) -> dict[str, dict]:
+    """By task, the "scores" of what `judged` found with each seed, their "mean" and "interval".
+
+    A single seed has no interval.
+    """
+    over = {}
+    for task, first in found[0].items():
+        scores = [one[task]["score"] for one in found]
+        several = runner.over_seeds if len(scores) > 1 else pretraining_runs.mean_of
+        over[task] = {**several(scores), "scores": scores, "of": first["of"]}
+        over[task].pop("errors", None)
+    return over
 
 
 def jobs(plan: Plan, speeds: Sequence[Mapping]) -> list[Job]:
@@ -236,11 +287,6 @@ def measure() -> dict:
 def _row(mine: Sequence[dict], way: str, targets_per_token: float) -> dict:
     """An objective whose body reads in one way; the intervals are over seeds."""
     losses = [run["loss"] for run in mine if run["loss"] is not None]
-    scores = {}
-    for task in JUDGED:
-        each = [run["scores"][way][task] for run in mine]
-        over = runner.over_seeds([one["score"] for one in each])
-        scores[task] = {"scores": over.pop("errors"), **over, "of": each[0]["of"]}
     tokens = mine[0]["tokens"]
     return {
         "objective": mine[0]["objective"],
@@ -250,7 +296,7 @@ def _row(mine: Sequence[dict], way: str, targets_per_token: float) -> dict:
         "targets": round(tokens * targets_per_token),
         "seconds": mean(run["seconds"] for run in mine),
         "loss": mean(losses) if losses else None,
-        "scores": scores,
+        "scores": over_seeds([run["scores"][way] for run in mine]),
     }
 
 

@@ -84,7 +84,7 @@ def test_a_job_pretrains_and_judges_the_body(monkeypatch):
 @pytest.fixture
 def unjudged(monkeypatch):
     """No body is judged."""
-    monkeypatch.setattr(pretexts, "judged", lambda place, plan, seed: {"trec": {"score": 1.0}})
+    monkeypatch.setattr(pretexts, "judged", lambda place, labels, **_: {"trec": {"score": 1.0}})
 
 
 @pytest.mark.parametrize(

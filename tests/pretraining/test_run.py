@@ -26,7 +26,7 @@ from tlcourse.pretraining import (
     training_articles,
     write_corpus,
 )
-from tlcourse.transformer import Config, Transformer
+from tlcourse.transformer import Albert, Config, Transformer, bert
 
 RECIPE = PretrainingRecipe(batch_size=4, length=16, warmup=2)
 MASKED = replace(RECIPE, objective="masked")
@@ -107,6 +107,15 @@ def test_the_weights_of_the_matrices_decay_and_no_others(muon_learning_rate, wei
     decay = {id(p): group["weight_decay"] for group in groups for p in group["params"]}
     inside = {id(p) for p in model.blocks.parameters() if p.ndim == 2}
     assert decay == {id(p): weight_decay if id(p) in inside else 0.0 for p in model.parameters()}
+
+
+@pytest.mark.parametrize("muon_learning_rate", [None, 0.01])
+def test_a_parameter_that_layers_share_is_updated_once_a_step(muon_learning_rate):
+    model = Albert(bert(vocabulary_size=60, width=16, layers=3, heads=2, feed_forward=32))
+    recipe = replace(RECIPE, muon_learning_rate=muon_learning_rate)
+    groups = [g for optimizer in optimizers_for(model, recipe) for g in optimizer.param_groups]
+    given = [id(p) for group in groups for p in group["params"]]
+    assert sorted(given) == sorted(map(id, model.parameters()))
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

@@ -39,10 +39,10 @@ def optimizers_for(
     """Muon for the matrices inside the blocks, AdamW for the rest (Jordan et al., 2024).
 
     Muon works in bfloat16 if that is the `precision` of the run, else in float32. Only the
-    matrices get weight decay.
+    matrices get weight decay. A parameter that several layers share, as in ALBERT, is updated once.
     """
-    matrices = [p for block in model.blocks for p in block.parameters() if p.ndim == 2]
-    inside = {id(p) for p in matrices}
+    inside = {id(p): p for block in model.blocks for p in block.parameters() if p.ndim == 2}
+    matrices = list(inside.values())
     others = {"params": [p for p in model.parameters() if id(p) not in inside], "weight_decay": 0.0}
     settings: dict[str, Any] = {"lr": recipe.learning_rate, "betas": (0.9, 0.95), "fused": True}
     if recipe.muon_learning_rate is None:

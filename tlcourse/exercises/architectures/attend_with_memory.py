@@ -115,6 +115,13 @@ def of(past, length, width=4, seed=0, size=1.0):
     return states[past:], states[:past], weights
 
 
+def shifted(x, memory, weights):
+    """The same with scores that are 200 larger: 20 times 20, divided by the root of the width 4."""
+    weights = weights.clone()
+    weights[:2, -1, :-1], weights[:2, -1, -1] = 0.0, 20.0
+    return x, memory, weights
+
+
 def column(*values):
     return torch.tensor(values)[:, None]
 
@@ -165,8 +172,8 @@ task.stage(
         for past, length, width, seed in RANDOM
     ),
     case(
-        "scores in the hundreds, a segment of 3 positions, a memory of 4",
-        *of(4, 3, seed=5, size=6.0),
+        "scores of about 200, a segment of 3 positions, a memory of 4",
+        *shifted(*of(4, 3, seed=5)),
         tolerance=1e-3,
         hint="`softmax` subtracts the largest score of a row before it takes `exp`, which would "
         "otherwise overflow. Set masked scores to -infinity.",
@@ -186,13 +193,14 @@ task.stage(
         case(
             f"the gradient for the weights of `{name}`, with its bias as the last column",
             name,
-            *of(3, 4, seed=7),
+            *of(3, 4, seed=7, size=0.5),
         )
         for name in ("value", "key", "query")
     ),
-    case("the gradient for x", "x", *of(3, 4, seed=8)),
+    case("the gradient for x", "x", *of(3, 4, seed=8, size=0.5)),
     measure=gradient,
     expected=gradient_of_truth,
+    tolerance=1e-3,
     hint="The memory is a constant, but `key` and `value` learn from it as from x. Detach the "
     "memory before they are applied, and nothing after that.",
 )

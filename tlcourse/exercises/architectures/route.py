@@ -196,7 +196,7 @@ task.stage(
     ),
     measure=kinds,
     hint="End with `return output, counts`, two tensors: a row for each token, and a whole number "
-    "for each expert.",
+    "for each expert, with or without tokens.",
 )
 task.stage(
     "how many tokens",

@@ -1,13 +1,20 @@
 """What follows from the file of every exercise: right ones pass, mistakes get their sentence."""
 
+import ast
+
 import pytest
 
 from tests.exercises import standard
-from tlcourse.exercises import session
+from tlcourse.exercises import session, source
 from tlcourse.exercises.checking import check
 from tlcourse.exercises.task import get, ids
 
 EVERY = {id: get(id) for id in ids()}
+HELPERS = {
+    "bpe.train": ["best_of"],
+    "adaptation.own_scheme": ["SmallByBlock"],
+    "heads.tag_targets": ["IGNORED"],
+}
 
 
 def called(each):
@@ -29,6 +36,18 @@ def test_it_is_well_formed(id, capsys):
     names = [stage.name for stage in task.stages]
     assert len(task.hints) >= 2 and len(set(names)) == len(names)
     assert standard.fragments("\n".join(task.hints)) == []
+
+
+@pytest.mark.parametrize("id", EVERY)
+def test_a_solution_shows_nothing_of_the_checks(id):
+    text = session.solution_text(EVERY[id])
+    defined = [
+        name
+        for node in ast.parse(text).body
+        if source.is_part(node)
+        for name in source.defines(node)
+    ]
+    assert defined[:-1] == HELPERS.get(id, [])
 
 
 @pytest.mark.parametrize("id", EVERY)

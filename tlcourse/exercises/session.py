@@ -157,7 +157,8 @@ def solution_text(task: Exercise) -> str:
     if not callable(task.solution):
         return repr(task.solution)
     if task.solution.__module__ == task.module:
-        return without_annotations(source.cut(task.solution)[1])
+        # The decorator reads `task`; without this, `task.measure = ...` would come, too.
+        return without_annotations(source.cut(task.solution, without={"task"})[1])
     return without_annotations(inspect.getsource(task.solution))
 
 

@@ -92,11 +92,11 @@ def _first_line(node: ast.AST) -> int:
     return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
 
 
-def cut(candidate: Any) -> tuple[str, str]:
+def cut(candidate: Any, *, without: Iterable[str] = ()) -> tuple[str, str]:
     """The name and the source of a function or class, with everything that it uses of its cell.
 
-    The source includes imports, functions, classes and values of the cell that it reads. Both are
-    "" if the source cannot be found.
+    The source includes imports, functions, classes and values of the cell that it reads, but not
+    those that define a name of `without`. Both are "" if the source cannot be found.
     """
     text = cell_of(candidate)
     node = node_of(candidate, text)
@@ -108,7 +108,8 @@ def cut(candidate: Any) -> tuple[str, str]:
         own = _segment(text, node)
         name = node.targets[0].id if isinstance(node, ast.Assign) else node.name
     pieces, wanted = {_place(node): own}, reads(own)
-    statements = [statement for statement in _parsed(text) if is_part(statement)]
+    parts = [statement for statement in _parsed(text) if is_part(statement)]
+    statements = [statement for statement in parts if defines(statement).isdisjoint(without)]
     while more := [n for n in statements if _place(n) not in pieces and defines(n) & wanted]:
         for statement in more:
             pieces[_place(statement)] = _segment(text, statement)

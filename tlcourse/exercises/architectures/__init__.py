@@ -1,0 +1,1 @@
+"""Exercises of lesson 10b: the parts of XLNet, Transformer-XL and layers of experts."""

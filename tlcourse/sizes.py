@@ -126,6 +126,15 @@ class Size:
     objective_written: int = _at(8, 128, 200)  # most tokens to write and time
     objective_labels: int = _at(18, 300, 5_452)  # labelled questions
     objective_epochs: int = _at(1, 4, 5)  # passes over them
+    # Lesson 10b, other architectures; it uses the shape and the text of lesson 10 as well
+    memory_windows: int = _at(8, 512, 1_000)  # windows to measure losses on
+    memory_rows: int = _at(4, 32, 64)  # texts that a model with a memory reads side by side
+    memory_segment: int = _at(8, 16, 64)  # tokens that it reads at once
+    memory_segments: int = _at(10, 80, 400)  # segments to measure its loss on
+    memory_steps: int = _at(12, 1_000, 5_000)  # optimizer steps of it
+    cities_steps: int = _at(8, 200, 300)  # optimizer steps of an XLNet on names of cities
+    deberta_steps: int = _at(6, 300, 3_000)  # optimizer steps of a DeBERTa
+    variant_steps: int = _at(6, 240, 3_000)  # optimizer steps of each variant
     # The demonstrations of `tlcourse milestone`
     milestone_steps: int = _at(8, 100, 100)  # optimizer steps of the training loop
     milestone_epochs: int = _at(1, 12, 12)  # passes over the questions with LoRA

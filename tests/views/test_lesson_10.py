@@ -6,6 +6,7 @@ from tlcourse.views import (
     dependences,
     design_space,
     fakes,
+    losses_and_errors,
     targets_of_text,
     two_losses,
 )
@@ -37,6 +38,7 @@ def test_a_loss_far_below_the_honest_one_is_called_too_good():
     near = two_losses({"causal": honest, "two-sided": honest - 1})
     assert title_of(near) == "Loss: causal and two-sided"
     assert "causal ends at 6.3" in near.alt
+    assert good.axes[0].get_ylim()[0] == 0
 
 
 def test_the_title_names_the_models_that_see_the_next_token():
@@ -71,3 +73,14 @@ def test_fakes_show_what_stood_there():
 def test_targets_are_shares_of_the_text():
     picture = targets_of_text({"next token": 100.0, "masked tokens": 15.2})
     assert picture.alt == "Targets: next token 100 %, masked tokens 15 %."
+
+
+def test_the_title_says_when_the_lowest_loss_is_not_the_best_model():
+    found = {"next token": (4.0, 15.0), "spans": (3.0, 25.0)}
+    picture = losses_and_errors(found, y_label="errors (%)")
+    assert title_of(picture) == "A low pretraining loss does not mean a good model"
+    assert picture.alt == "next token: loss 4.00, 15.0; spans: loss 3.00, 25.0."
+    assert sorted(said(picture)) == ["next token", "spans"]
+    assert picture.axes[0].lines[0].get_xydata().tolist() == [[4.0, 15.0], [3.0, 25.0]]
+    agree = losses_and_errors({"a": (4.0, 25.0), "b": (3.0, 15.0)}, y_label="errors (%)")
+    assert title_of(agree) == "Pretraining losses, and errors on a task"

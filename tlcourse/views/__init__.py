@@ -239,8 +239,16 @@ from tlcourse.views.lesson_10 import (
     dependences,
     design_space,
     fakes,
+    losses_and_errors,
     targets_of_text,
     two_losses,
+)
+from tlcourse.views.lesson_10b import (
+    choices_compared,
+    expert_loads,
+    losses_in_segment,
+    score_terms,
+    streams,
 )
 from tlcourse.views.lines import curves, smooth
 from tlcourse.views.links import arcs, token_lines
@@ -280,6 +288,7 @@ __all__ = [
     "block_and_stream",
     "by_layer",
     "chat",
+    "choices_compared",
     "class_scores",
     "classifier_on_body",
     "clocks",
@@ -306,6 +315,7 @@ __all__ = [
     "errors_by_labels",
     "errors_by_rate",
     "errors_of_groups",
+    "expert_loads",
     "f1_bars",
     "fakes",
     "feed_forward_layer",
@@ -345,6 +355,8 @@ __all__ = [
     "lora_in_block",
     "lora_relatives",
     "loss_without",
+    "losses_and_errors",
+    "losses_in_segment",
     "losses_of_programs",
     "mask_maps",
     "memory_bars",
@@ -395,6 +407,7 @@ __all__ = [
     "schemes_compared",
     "score_grid",
     "score_maps",
+    "score_terms",
     "scores_by_task",
     "searched_schemes",
     "seeds_apart",
@@ -410,6 +423,7 @@ __all__ = [
     "step_memory",
     "stored_bytes",
     "story",
+    "streams",
     "strips",
     "summary_scores",
     "tagged",

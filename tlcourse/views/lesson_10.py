@@ -11,9 +11,10 @@ import numpy as np
 
 from tlcourse.views.bars import horizontal_bars
 from tlcourse.views.diagrams import ACROSS, Drawing, word_width
+from tlcourse.views.dots import write_beside
 from tlcourse.views.heat_maps import mask_maps
 from tlcourse.views.lines import curves
-from tlcourse.views.style import CYCLE, Picture, Texts
+from tlcourse.views.style import COLOURS, CYCLE, GREY, Picture, Texts, figure, finish, label_axes
 from tlcourse.views.tokens import brief
 
 Path = Sequence[int]  # the place of each choice in its column
@@ -76,7 +77,8 @@ def two_losses(losses: Mapping[str, Sequence[float]], **texts: Unpack[Texts]) ->
     told = ", ".join(f"{name} ends at {value:.2f}" for name, value in last.items())
     series = {name: (range(1, len(each) + 1), each) for name, each in losses.items()}
     labels = {"x_label": "step", "y_label": "nats per token"}
-    return curves(series, **labels, **{"title": title, "alt": f"Loss: {told}."} | texts)
+    top = 1.02 * max(max(each) for each in losses.values())
+    return curves(series, top=top, **labels, **{"title": title, "alt": f"Loss: {told}."} | texts)
 
 
 def dependences(maps: Mapping[str, Any], **texts: Unpack[Texts]) -> Picture:
@@ -173,3 +175,29 @@ def targets_of_text(shares: Mapping[str, float], **texts: Unpack[Texts]) -> Pict
     texts = {"title": "Targets of each objective", "alt": f"Targets: {told}."} | texts
     label = {"x_label": "targets (% of the tokens of text)", "number": "{:.0f}"}
     return horizontal_bars(shares, **label, **texts)
+
+
+def losses_and_errors(
+    found: Mapping[str, tuple[float, float]], *, y_label: str, **texts: Unpack[Texts]
+) -> Picture:
+    """A point for each objective: its pretraining loss, and what its body scores on a task.
+
+    The title says that the loss does not tell the better body if another one than that of the
+    lowest loss has the fewest errors.
+    """
+    names, points = list(found), np.array(list(found.values()), float)
+    lowest, best = points.argmin(axis=0)
+    title = "Pretraining losses, and errors on a task"
+    if lowest != best:
+        title = "A low pretraining loss does not mean a good model"
+    told = "; ".join(f"{name}: loss {x:.2f}, {y:.1f}" for name, (x, y) in found.items())
+    picture, axes = figure(height=4.4, **{"title": title, "alt": f"{told}."} | texts)
+    axes.plot(*points.T, "o", color=COLOURS["blue"], ms=7)
+    axes.set_xlim(left=0)
+    axes.margins(y=0.15)
+    label_axes(axes, x="pretraining loss (nats per target)", y=y_label)
+    finish(picture)
+    picture.draw_without_rendering()  # now the axes have their place
+    picture.set_layout_engine("none")
+    write_beside(axes, points, dict(enumerate(names)), dict.fromkeys(range(len(names)), GREY))
+    return picture

@@ -14,7 +14,7 @@ FUNCTIONS = ("query", "key", "value")
 
 task = Exercise(
     __name__,
-    number="10b.2",
+    number="10b.1",
     title="Attention with a memory",
     difficulty=3,
     importance=4,

@@ -12,7 +12,7 @@ NAMES = CONTENT, QUERY = "content", "query"
 
 task = Exercise(
     __name__,
-    number="10b.1",
+    number="10b.2",
     title="Two masks from one order",
     difficulty=2,
     importance=4,

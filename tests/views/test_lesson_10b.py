@@ -1,0 +1,76 @@
+import numpy as np
+
+from tests.views.drawn import nothing_overlaps, refused, words_in
+from tlcourse.views import (
+    choices_compared,
+    expert_loads,
+    losses_in_segment,
+    score_terms,
+    streams,
+)
+
+
+def title_of(picture):
+    return " ".join(picture.get_suptitle().split())
+
+
+def test_the_first_token_of_a_segment_is_called_expensive_only_if_it_is():
+    falling, flat = [6.0, 5.2, 5.0, 5.0], [5.0, 5.1, 5.0, 5.0]
+    picture = losses_in_segment({"alone": falling, "with a memory": flat})
+    assert title_of(picture) == "The first token of a segment costs 1.0 nats more"
+    assert picture.alt == (
+        "Loss: alone: 6.00 at the first token, 5.00 at the last; "
+        "with a memory: 5.00 at the first token, 5.00 at the last."
+    )
+    assert picture.axes[0].get_xlabel() == "position in the segment"
+    other = losses_in_segment({"alone": flat, "with a memory": falling})
+    assert title_of(other) == "The loss by position in the segment"
+
+
+def test_streams_are_masks_under_the_order_of_prediction():
+    maps = {"query": np.tri(3, k=-1, dtype=bool), "content": np.tri(3, dtype=bool)}
+    picture = streams(maps, ["The", " old", " castle"], order=[0, 2, 1])
+    assert title_of(picture) == "The order of prediction: The, castle, old"
+    assert picture.alt == "query: 3 of 9 True; content: 6 of 9 True."
+    assert ["query" in words_in(axes) for axes in picture.axes] == [True, False]
+    assert "content" in words_in(picture.axes[1])
+    nothing_overlaps(picture)
+
+
+def test_the_title_names_the_term_that_varies_most():
+    weak, strong = np.eye(3), np.diag([5.0, -5.0, 0.0])
+    picture = score_terms({"content": weak, "position": strong}, ["a", "b", "c"])
+    assert title_of(picture) == "The scores vary most by the term “position”"
+    assert "content 0.47, position 2.36" in picture.alt
+    drawn = [axes.images[0] for axes in picture.axes[:2]]
+    assert [image.get_clim() for image in drawn] == [(-5.0, 5.0)] * 2  # the same colours
+    refused("terms of shape .3, 3., got .*2, 2", score_terms, {"x": np.eye(2)}, ["a", "b", "c"])
+
+
+def test_the_title_says_what_the_busiest_expert_computes():
+    picture = expert_loads({"free": [[0.9, 0.1], [0.5, 0.5]], "balanced": [[0.6, 0.4]] * 2})
+    assert title_of(picture) == "Busiest expert: 90 % free, 60 % balanced"
+    assert [words_in(axes) for axes in picture.axes] == [["90", "10", "50", "50"], ["60", "40"] * 2]
+    assert picture.alt == "free: [[0.9, 0.1], [0.5, 0.5]]; balanced: [[0.6, 0.4], [0.6, 0.4]]"
+    nothing_overlaps(picture)
+
+
+def test_each_question_is_a_panel_with_a_line_for_each_task():
+    rows = {"8": {"TREC": (30.0, 28.0, 32.0), "SST-2": (35.0, 35.0, 35.0)}}
+    rows["32"] = {"TREC": (25.0, 24.0, 26.0), "SST-2": (34.0, 33.0, 35.0)}
+    picture = choices_compared({"windows a step": rows, "width": rows})
+    assert (
+        picture.alt
+        == "; ".join(
+            f"{question}: 8 30.0 and 35.0, 32 25.0 and 34.0"
+            for question in ("windows a step", "width")
+        )
+        + "."
+    )
+    for axes in picture.axes:
+        heights = [line.get_ydata().tolist() for line in axes.lines if len(line.get_ydata()) == 2]
+        assert [30.0, 25.0] in heights and [35.0, 34.0] in heights
+        assert axes.get_ylim()[0] == 0
+    refused(
+        "the same series in every row", choices_compared, {"a": rows | {"x": {"TREC": (1, 1, 1)}}}
+    )

@@ -1,0 +1,150 @@
+"""Figures of lesson 10b: segment edges, the two streams, DeBERTa's terms, experts, stored choices.
+
+A title states a finding only if the data show it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from tlcourse.views.heat_maps import bare, colour_bar, mask_maps, numbers, write_cells
+from tlcourse.views.lines import curves
+from tlcourse.views.panels import draw_line, name_lines, panels
+from tlcourse.views.style import CYCLE, SHADES, Picture, Texts, figure, finish
+from tlcourse.views.style import label_axes as label
+
+Interval = tuple[float, float, float]  # a value and the ends of its interval
+
+
+def losses_in_segment(losses: Mapping[str, Sequence[float]], **texts: Unpack[Texts]) -> Picture:
+    """The loss in nats at each position of a segment; the first of `losses` has no memory.
+
+    The title says what the first token of a segment costs without one, if no other costs more.
+    """
+    first, *_ = arrays = [np.asarray(each, float) for each in losses.values()]
+    title = "The loss by position in the segment"
+    if len(first) > 2 and first[0] == first.max() and first[0] > arrays[-1][0]:
+        extra = first[0] - first[len(first) // 2 :].mean()
+        title = f"The first token of a segment costs {extra:.1f} nats more"
+    told = "; ".join(
+        f"{name}: {each[0]:.2f} at the first token, {each[-1]:.2f} at the last"
+        for name, each in zip(losses, arrays, strict=True)
+    )
+    series = {name: (range(1, len(each) + 1), each) for name, each in losses.items()}
+    labels = {"x_label": "position in the segment", "y_label": "nats per token"}
+    return curves(series, **labels, **{"title": title, "alt": f"Loss: {told}."} | texts)
+
+
+def streams(
+    maps: Mapping[str, Any],
+    tokens: Sequence[str],
+    *,
+    order: Sequence[int],
+    **texts: Unpack[Texts],
+) -> Picture:
+    """Boolean maps (position, position) under an order of prediction, one to three side by side.
+
+    Raises ValueError, as `mask_maps` does, where a map does not fit the tokens.
+    """
+    steps = ", ".join(tokens[place].strip() for place in order)
+    told = "; ".join(
+        f"{name}: {np.asarray(each).sum()} of {np.asarray(each).size} True"
+        for name, each in maps.items()
+    )
+    labels = {"x_label": "this token", "y_label": "output at this token depends on"}
+    texts = {"title": f"The order of prediction: {steps}", "alt": f"{told}."} | texts
+    return mask_maps(maps, tokens, note="●  yes      ×  no", **labels, **texts)
+
+
+def score_terms(terms: Mapping[str, Any], tokens: Sequence[str], **texts: Unpack[Texts]) -> Picture:
+    """The terms of attention scores (queries, keys) as heat maps with the same colours.
+
+    The title names the term that varies most, by its standard deviation. Raises ValueError for a
+    term of another shape.
+    """
+    arrays = {name: np.asarray(each, float) for name, each in terms.items()}
+    if any(each.shape != (len(tokens),) * 2 for each in arrays.values()):
+        shapes = [each.shape for each in arrays.values()]
+        raise ValueError(f"expected terms of shape {(len(tokens),) * 2}, got {shapes}")
+    spread = {name: float(each.std()) for name, each in arrays.items()}
+    largest = max(spread, key=spread.__getitem__)
+    told = ", ".join(f"{name} {each:.2f}" for name, each in spread.items())
+    texts = {
+        "title": f"The scores vary most by the term “{largest}”",
+        "alt": f"Standard deviations of the terms: {told}.",
+    } | texts
+    picture, grid = figure(height=2.9, columns=len(arrays), sharey=True, squeeze=False, **texts)
+    picture.set_layout_engine("compressed")
+    reach = max(float(np.abs(each).max()) for each in arrays.values()) or 1.0
+    for axes, (name, each) in zip(grid[0], arrays.items(), strict=True):
+        image = axes.imshow(each, cmap="PuOr", vmin=-reach, vmax=reach)
+        axes.grid(False)
+        axes.set_title(name, fontsize=10, loc="left")
+        axes.set_xticks(range(len(tokens)), tokens, rotation=90, fontsize=8, parse_math=False)
+        axes.set_yticks(range(len(tokens)), tokens, fontsize=8, parse_math=False)
+    label(grid[0, 0], x="key", y="query")
+    colour_bar(picture, image, list(grid[0]), "score", shrink=0.7)
+    return finish(picture)
+
+
+def expert_loads(loads: Mapping[str, Any], **texts: Unpack[Texts]) -> Picture:
+    """The share of tokens that each expert computes, a grid (layers, experts) for each training.
+
+    The title says how much the busiest expert of each training computes.
+    """
+    arrays = {name: np.asarray(each, float) for name, each in loads.items()}
+    busiest = ", ".join(f"{100 * each.max():.0f} % {name}" for name, each in arrays.items())
+    texts = {
+        "title": f"Busiest expert: {busiest}",
+        "alt": "; ".join(f"{name}: {np.round(each, 2).tolist()}" for name, each in arrays.items()),
+    } | texts
+    picture, grid = figure(height=2.9, columns=len(arrays), sharey=True, squeeze=False, **texts)
+    for axes, (name, each) in zip(grid[0], arrays.items(), strict=True):
+        image = axes.imshow(each, aspect="auto", cmap=SHADES, vmin=0, vmax=1)
+        write_cells(axes, image, numbers(100 * each, "{:.0f}"), 10)
+        bare(axes, labelsize=10)
+        axes.set_title(f"{name}: % of tokens", fontsize=11, loc="left")
+        axes.set_xticks(range(each.shape[1]), range(1, each.shape[1] + 1))
+        axes.set_yticks(range(len(each)), range(1, len(each) + 1))
+        label(axes, x="expert")
+    label(grid[0, 0], y="layer")
+    return finish(picture)
+
+
+def choices_compared(
+    tables: Mapping[str, Mapping[str, Mapping[str, Interval]]], **texts: Unpack[Texts]
+) -> Picture:
+    """A panel for each question: `tables` maps it to rows, a row to series of (value, low, high).
+
+    All rows have the same series, whose values are errors in %. Raises ValueError where they
+    differ.
+    """
+    names = {tuple(row) for rows in tables.values() for row in rows.values()}
+    if len(names) != 1:
+        raise ValueError(f"expected the same series in every row, got {sorted(names)}")
+    drawn = names.pop()
+    told = "; ".join(
+        f"{question}: "
+        + ", ".join(
+            f"{row} {' and '.join(f'{value[0]:.1f}' for value in series.values())}"
+            for row, series in rows.items()
+        )
+        for question, rows in tables.items()
+    )
+    texts = {"title": "What else decides: errors after fine-tuning", "alt": f"{told}."} | texts
+    picture, shown = panels(list(tables), sharey=True, **texts)
+    ends: list[dict[str, tuple]] = []
+    for axes, rows in zip(shown, tables.values(), strict=True):
+        ends.append({})
+        for colour, name in zip(CYCLE, drawn, strict=False):
+            values = np.array([series[name] for series in rows.values()]).T
+            ends[-1][name] = draw_line(axes, range(len(rows)), values, colour)
+        axes.set_xticks(range(len(rows)), list(rows))
+        axes.set_xlim(-0.2, len(rows) - 0.8)
+        axes.set_ylim(bottom=0)
+    columns = shown[0].get_subplotspec().get_gridspec().ncols
+    for axes in shown[::columns]:
+        label(axes, size=10, y="errors (%)")
+    name_lines(shown, ends, 1.25)
+    return finish(picture)

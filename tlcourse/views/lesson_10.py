@@ -178,7 +178,7 @@ def targets_of_text(shares: Mapping[str, float], **texts: Unpack[Texts]) -> Pict
 
 
 def losses_and_errors(
-    found: Mapping[str, tuple[float, float]], *, y_label: str, **texts: Unpack[Texts]
+    found: Mapping[str, tuple[float, float]], *, y_label: str = "", **texts: Unpack[Texts]
 ) -> Picture:
     """A point for each objective: its pretraining loss, and what its body scores on a task.
 

@@ -18,15 +18,16 @@ Interval = tuple[float, float, float]  # a value and the ends of its interval
 
 
 def losses_in_segment(losses: Mapping[str, Sequence[float]], **texts: Unpack[Texts]) -> Picture:
-    """The loss in nats at each position of a segment; the first of `losses` has no memory.
+    """The loss in nats at each position of a segment, without earlier context and with it.
 
-    The title says what the first token of a segment costs without one, if no other costs more.
+    The title says what the context saves, if it saves most at the first token.
     """
-    first, *_ = arrays = [np.asarray(each, float) for each in losses.values()]
+    arrays = [np.asarray(each, float) for each in losses.values()]
+    saved = arrays[0] - arrays[-1]
     title = "The loss by position in the segment"
-    if len(first) > 2 and first[0] == first.max() and first[0] > arrays[-1][0]:
-        extra = first[0] - first[len(first) // 2 :].mean()
-        title = f"The first token of a segment costs {extra:.1f} nats more"
+    if saved[0] == saved.max() > 0:
+        late = saved[len(saved) // 2 :].mean()
+        title = f"Context saves {saved[0]:.2f} nats at the first token, {late:.2f} later"
     told = "; ".join(
         f"{name}: {each[0]:.2f} at the first token, {each[-1]:.2f} at the last"
         for name, each in zip(losses, arrays, strict=True)
@@ -39,7 +40,6 @@ def losses_in_segment(losses: Mapping[str, Sequence[float]], **texts: Unpack[Tex
 def streams(
     maps: Mapping[str, Any],
     tokens: Sequence[str],
-    *,
     order: Sequence[int],
     **texts: Unpack[Texts],
 ) -> Picture:
@@ -94,9 +94,9 @@ def expert_loads(loads: Mapping[str, Any], **texts: Unpack[Texts]) -> Picture:
     The title says how much the busiest expert of each training computes.
     """
     arrays = {name: np.asarray(each, float) for name, each in loads.items()}
-    busiest = ", ".join(f"{100 * each.max():.0f} % {name}" for name, each in arrays.items())
+    busiest = " and ".join(f"{100 * each.max():.0f} %" for each in arrays.values())
     texts = {
-        "title": f"Busiest expert: {busiest}",
+        "title": f"The busiest experts compute {busiest} of the tokens",
         "alt": "; ".join(f"{name}: {np.round(each, 2).tolist()}" for name, each in arrays.items()),
     } | texts
     picture, grid = figure(height=2.9, columns=len(arrays), sharey=True, squeeze=False, **texts)
@@ -142,7 +142,10 @@ def choices_compared(
             ends[-1][name] = draw_line(axes, range(len(rows)), values, colour)
         axes.set_xticks(range(len(rows)), list(rows))
         axes.set_xlim(-0.2, len(rows) - 0.8)
-        axes.set_ylim(bottom=0)
+    highest = max(
+        value[2] for rows in tables.values() for row in rows.values() for value in row.values()
+    )
+    shown[0].set_ylim(0, 1.1 * highest)  # of all panels
     columns = shown[0].get_subplotspec().get_gridspec().ncols
     for axes in shown[::columns]:
         label(axes, size=10, y="errors (%)")

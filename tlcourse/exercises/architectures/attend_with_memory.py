@@ -1,7 +1,5 @@
 """Lesson 10b: attention to a segment and to the memory before it (Dai et al., 2019)."""
 
-import math
-
 import torch
 from torch.nn import functional as F
 
@@ -27,7 +25,7 @@ task = Exercise(
         "Row i may attend to the columns 0 to past + i: `torch.ones(length, past + length, "
         "dtype=torch.bool).tril(diagonal=past)`. Set all other scores to -infinity.",
     ),
-    imports="import math\nimport torch\nfrom torch.nn import functional as F",
+    imports="import torch\nfrom torch.nn import functional as F",
     tolerance=1e-4,
 )
 
@@ -36,7 +34,7 @@ task = Exercise(
 def attend_with_memory(x, memory, query, key, value):
     """(length, width) to the same; memory (past, width) has the states of earlier segments."""
     source = torch.cat([memory.detach(), x])
-    scores = query(x) @ key(source).T / math.sqrt(x.shape[1])
+    scores = query(x) @ key(source).T / x.shape[1] ** 0.5
     seen = torch.ones_like(scores, dtype=torch.bool).tril(diagonal=len(memory))
     return scores.masked_fill(~seen, -torch.inf).softmax(dim=-1) @ value(source)
 
@@ -145,7 +143,7 @@ task.stage(
     case("a segment of 1 position, an empty memory", *of(0, 1)),
     case("a segment of 5 positions, an empty memory", *of(0, 5, seed=1)),
     hint="Without a memory this is causal attention: position i attends to the positions 0 to i, "
-    "and the scores are divided by `math.sqrt(width)`.",
+    "and the scores are divided by `width ** 0.5`.",
 )
 task.stage(
     "with a memory",
@@ -229,7 +227,7 @@ task.mistakes(
         attending(joined, lambda seen, past: seen.tril(), joined),
     ),
     (
-        "The scores are not scaled: divide them by `math.sqrt(x.shape[1])`.",
+        "The scores are not scaled: divide them by `x.shape[1] ** 0.5`.",
         attending(joined, scale=0),
     ),
     (

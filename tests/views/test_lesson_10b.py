@@ -37,10 +37,9 @@ def test_streams_are_masks_under_the_order_of_prediction():
     nothing_overlaps(picture)
 
 
-def test_the_title_names_the_term_that_varies_most():
+def test_terms_are_drawn_in_the_same_colours():
     weak, strong = np.eye(3), np.diag([5.0, -5.0, 0.0])
     picture = score_terms({"content": weak, "position": strong}, ["a", "b", "c"])
-    assert title_of(picture) == "The scores vary most by the term “position”"
     assert "content 0.47, position 2.36" in picture.alt
     drawn = [axes.images[0] for axes in picture.axes[:2]]
     assert [image.get_clim() for image in drawn] == [(-5.0, 5.0)] * 2  # the same colours
@@ -58,7 +57,9 @@ def test_the_title_says_what_the_busiest_expert_computes():
 def test_each_question_is_a_panel_with_a_line_for_each_task():
     rows = {"8": {"TREC": (30.0, 28.0, 32.0), "SST-2": (35.0, 35.0, 35.0)}}
     rows["32"] = {"TREC": (25.0, 24.0, 26.0), "SST-2": (34.0, 33.0, 35.0)}
-    picture = choices_compared({"windows a step": rows, "width": rows})
+    tables = {"windows a step": rows, "width": rows}
+    picture = choices_compared(tables, y_label="errors (%)")
+    assert title_of(picture) == "What else decides: errors (%)"
     assert (
         picture.alt
         == "; ".join(

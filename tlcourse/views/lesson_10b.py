@@ -60,18 +60,17 @@ def streams(
 def score_terms(terms: Mapping[str, Any], tokens: Sequence[str], **texts: Unpack[Texts]) -> Picture:
     """The terms of attention scores (queries, keys) as heat maps with the same colours.
 
-    The title names the term that varies most, by its standard deviation. Raises ValueError for a
-    term of another shape.
+    The alternative text has their standard deviations. Raises ValueError for a term of another
+    shape.
     """
     arrays = {name: np.asarray(each, float) for name, each in terms.items()}
     if any(each.shape != (len(tokens),) * 2 for each in arrays.values()):
         shapes = [each.shape for each in arrays.values()]
         raise ValueError(f"expected terms of shape {(len(tokens),) * 2}, got {shapes}")
     spread = {name: float(each.std()) for name, each in arrays.items()}
-    largest = max(spread, key=spread.__getitem__)
     told = ", ".join(f"{name} {each:.2f}" for name, each in spread.items())
     texts = {
-        "title": f"The scores vary most by the term “{largest}”",
+        "title": "The terms of the scores of one head",
         "alt": f"Standard deviations of the terms: {told}.",
     } | texts
     picture, grid = figure(height=2.9, columns=len(arrays), sharey=True, squeeze=False, **texts)
@@ -113,12 +112,14 @@ def expert_loads(loads: Mapping[str, Any], **texts: Unpack[Texts]) -> Picture:
 
 
 def choices_compared(
-    tables: Mapping[str, Mapping[str, Mapping[str, Interval]]], **texts: Unpack[Texts]
+    tables: Mapping[str, Mapping[str, Mapping[str, Interval]]],
+    *,
+    y_label: str = "",
+    **texts: Unpack[Texts],
 ) -> Picture:
     """A panel for each question: `tables` maps it to rows, a row to series of (value, low, high).
 
-    All rows have the same series, whose values are errors in %. Raises ValueError where they
-    differ.
+    All rows have the same series; one alone gets no name. Raises ValueError where they differ.
     """
     names = {tuple(row) for rows in tables.values() for row in rows.values()}
     if len(names) != 1:
@@ -132,7 +133,7 @@ def choices_compared(
         )
         for question, rows in tables.items()
     )
-    texts = {"title": "What else decides: errors after fine-tuning", "alt": f"{told}."} | texts
+    texts = {"title": f"What else decides: {y_label}", "alt": f"{told}."} | texts
     picture, shown = panels(list(tables), sharey=True, **texts)
     ends: list[dict[str, tuple]] = []
     for axes, rows in zip(shown, tables.values(), strict=True):
@@ -148,6 +149,7 @@ def choices_compared(
     shown[0].set_ylim(0, 1.1 * highest)  # of all panels
     columns = shown[0].get_subplotspec().get_gridspec().ncols
     for axes in shown[::columns]:
-        label(axes, size=10, y="errors (%)")
-    name_lines(shown, ends, 1.25)
+        label(axes, size=10, y=y_label)
+    if len(drawn) > 1:
+        name_lines(shown, ends, 1.25)
     return finish(picture)

@@ -1,4 +1,5 @@
 """Lesson 10b: attention to a segment and to the memory before it (Dai et al., 2019)."""
+
 import torch
 from torch.nn import functional as F
 

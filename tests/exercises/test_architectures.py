@@ -94,7 +94,8 @@ test_order_masks_wrong = rejects(
     (after_masks(lambda *both: [each[None] for each in both]), 1, "shape (length, length)"),
     (in_place, 1, "Argument 1, `order`, after the call"),
     (after_masks(lambda content, query: (query, content)), 2, "the second of the two"),
-    (after_masks(lambda content, query: (~content, ~query)), 2, "row 2 of the query mask is 1 1 0"),
+    (after_masks(lambda content, query: (~content, query)), 2, "row 2 of the content mask 1 1 1"),
+    (after_masks(lambda content, query: (~content, ~query)), 2, "Both masks are inverted"),
     (after_masks(without_empty_rows), 2, "row 2 of the query mask"),
     (last_only, 2, "position 2 may attend to 0 and 1"),
     (compared(step=lambda order: order.flip(0).argsort()), 2, "The row is the position"),
@@ -162,9 +163,14 @@ def shares(scores, seen):
     return scores.masked_fill(~seen, -torch.inf).softmax(-1)
 
 
-def overflowing(scores, seen):
+def by_hand(scores, seen):
     shares = scores.exp() * seen
     return shares / shares.sum(-1, keepdim=True)
+
+
+def filled(value):
+    """The reference with this number in place of masked scores."""
+    return mixing(lambda scores, seen: scores.masked_fill(~seen, value).softmax(-1))
 
 
 def joined(x, memory):
@@ -208,6 +214,14 @@ def without_graph(*given):
         return attend_with_memory(*given)
 
 
+def detached_in_place(x, memory, *functions):
+    return attend_with_memory(x, memory.detach_(), *functions)
+
+
+def without_keys_of_x(x, memory, query, key, value):
+    return attend_with_memory(x, memory, query, lambda rows: key(rows.detach()), value)
+
+
 def frozen_memory(x, memory, query, key, value):
     return attend_with_memory(x, memory.requires_grad_(False), query, key, value)
 
@@ -232,6 +246,7 @@ test_attend_with_memory_right = accepts(
     by_the_library,
     last_rows,
     in_two_parts,
+    mixing(by_hand),
 )
 test_attend_with_memory_wrong = rejects(
     "architectures.attend_with_memory",
@@ -246,6 +261,8 @@ test_attend_with_memory_wrong = rejects(
     (mixing(lambda scores, seen: (scores * seen).softmax(-1)), 2, "causal attention"),
     (attending(joined, lambda seen, past: seen.tril(past - 1)), 2, "NaN"),
     (attending(joined, lambda seen, past: seen.tril(past + 1)), 2, "the positions 0 to i"),
+    (lambda *given: given[0] + attend_with_memory(*given), 2, "the result is `value(x)`"),
+    *((filled(each), 2, "such as -100 they keep some weight") for each in (-10, -20, -50, -100)),
     (attending(joined, scale=1), 2, "`width ** 0.5`"),
     (scaled_by_keys, 2, "`width ** 0.5`"),
     (needs_a_memory, 2, "raised AssertionError"),
@@ -254,11 +271,12 @@ test_attend_with_memory_wrong = rejects(
     (first_rows, 3, "Each position attends to the whole memory"),
     (attending(lambda x, memory: torch.cat([x, memory])), 3, "stands behind the segment"),
     (equal_lengths, 3, "the whole memory"),
-    (mixing(overflowing), 4, "would otherwise overflow"),
     (without_graph, 5, "Nothing is learned without a gradient"),
     (frozen_memory, 5, "raised RuntimeError"),
     (constant_keys, 5, "`key` and `value` learn from it"),
-    (constant_source, 5, "and nothing after that"),
+    (constant_source, 5, "Detach only the memory, before it is joined"),
+    (without_keys_of_x, 5, "its keys and its values"),
+    (detached_in_place, 5, "changes the tensor of the caller"),
 )
 
 
@@ -402,6 +420,31 @@ def worst(x, router, experts):
     return after_choice(x, shares, shares.argmin(-1), experts)
 
 
+def most_certain_first(x, router, experts):
+    gate, chosen = router(x).softmax(-1).max(-1)
+    order, output = gate.argsort(descending=True), torch.zeros_like(x)
+    for number, expert in enumerate(experts):
+        mine = order[chosen[order] == number]
+        output[mine] = gate[mine, None] * expert(x[mine])
+    return output, chosen.bincount(minlength=len(experts))
+
+
+def all_of_the_best(x, router, experts):
+    """With equal scores a token has several experts, of which the last one counts."""
+    scores, counts, output = router(x), [], torch.zeros_like(x)
+    for number, expert in enumerate(experts):
+        mine = scores[:, number] == scores.amax(1)
+        counts.append(mine.sum())
+        output[mine] = scores.softmax(-1)[mine, number, None] * expert(x[mine])
+    return output, torch.stack(counts)
+
+
+def sorted_twice(output, counts, x, router, experts):
+    """Sorted by expert, and by the same permutation once more in place of its inverse."""
+    order = router(x).argmax(-1).argsort(stable=True)
+    return output[order][order], counts
+
+
 def after_choice(x, shares, chosen, experts):
     output = torch.zeros_like(x)
     for number, expert in enumerate(experts):
@@ -443,19 +486,22 @@ test_route_wrong = rejects(
         *(2, "Experts without tokens are counted, too."),
     ),
     (two_experts, 2, "Each token counts once"),
+    (all_of_the_best, 2, "A token has one expert, even if several"),
     (calls(lambda expert, rows: torch.cat([expert(row[None]) for row in rows])), 3, "2 times"),
     (calls(lambda expert, rows: torch.stack([expert(row) for row in rows])), 3, "(n, 3)"),
     (calls(lambda expert, rows: expert(rows.flip(0)).flip(0)), 3, "in their order"),
-    (through_zeros, 3, "as they are"),
+    (through_zeros, 3, 'A "?" is a row that is not in x'),
+    (gated_input, 3, "as they are"),
+    (most_certain_first, 3, "in their order"),
     (with_capacity, 3, "An expert reads the rows of x that chose it"),
-    (after_route(lambda output, counts, x, *_: (x + output, counts)), 4, "for token t"),
+    (after_route(lambda output, counts, x, *_: (x + output, counts)), 4, "belongs to token t"),
+    (after_route(sorted_twice), 4, "`order.argsort()` puts them back"),
     (loudest, 5, "the largest of `router(x).softmax(dim=-1)`"),
     (gated(lambda scores: scores.amax(-1).sigmoid()), 5, "Multiply what the expert returns"),
     (gated(lambda scores: probability(scores).square()), 5, "Multiply what the expert returns"),
     (gated(lambda scores: probability(scores / scores.shape[1] ** 0.5)), 5, "its probability"),
     (gated(lambda scores: scores.amax(-1, True).softmax(-1)[:, 0]), 5, "always 1"),
     (gated(lambda scores: probability(scores) / probability(scores).detach()), 5, "always 1"),
-    (gated_input, 5, "Multiply what the expert returns"),
     (without_learning, 6, "Nothing is learned without a gradient"),
     (
         gated(lambda scores: (probability(scores) + probability(scores).detach()) / 2),

@@ -21,12 +21,11 @@ from tlcourse.transformer import Config, grow_types
 # dependence
 
 
-def with_a_tolerance(model, tokens):
+def by_distance(model, tokens):
     found = torch.zeros(len(tokens), len(tokens), dtype=torch.bool)
     for j, token in enumerate(tokens.tolist()):
         changed = torch.tensor([*tokens[:j].tolist(), 8 if token == 7 else 7, *tokens[j + 1 :]])
-        apart = (model(changed) - model(tokens)).abs().max(dim=1).values
-        found[:, j] = apart > 1e-4
+        found[:, j] = (model(changed) - model(tokens)).abs().max(dim=1).values > 0
     return found
 
 
@@ -34,32 +33,41 @@ def restoring(model, tokens):
     n, before, tokens = len(tokens), model(tokens), tokens.clone()
     rows = [[False] * n for _ in range(n)]
     for j in range(n):
-        tokens[j] += 1
+        old = int(tokens[j])
+        tokens[j] = (old + 1) % 100
         after = model(tokens)
-        tokens[j] -= 1
+        tokens[j] = old
         for i in range(n):
-            rows[i][j] = not torch.allclose(before[i], after[i])
+            rows[i][j] = not torch.equal(before[i], after[i])
     return torch.tensor(rows)
 
 
 def by_a_matrix_of_texts(model, tokens):
-    texts = tokens + torch.eye(len(tokens), dtype=torch.long)
+    texts = (tokens + torch.eye(len(tokens), dtype=torch.long)) % 100
     outputs = torch.stack([model(text) for text in texts])
     return (outputs != model(tokens)).any(2).mT
 
 
-def changing(new):
-    """The reference with another token in place of the one at position j: `new(token)`."""
+def further_than(tolerance):
+    return comparing(lambda one, other: (one - other).abs().amax(-1) > tolerance)
 
-    def wrong(model, tokens):
-        columns = []
-        for j in range(len(tokens)):
-            changed = tokens.clone()
-            changed[j] = new(tokens[j])
-            columns.append((model(changed) != model(tokens)).any(-1))
-        return torch.stack(columns, 1)
 
-    return wrong
+def one_by_one(model, tokens):
+    """All tokens are changed in the end, each compared with the text before."""
+    text, columns = tokens.clone(), []
+    for j in range(len(tokens)):
+        before = model(text)
+        text[j] = (text[j] + 1) % 100
+        columns.append((model(text) != before).any(-1))
+    return torch.stack(columns, 1)
+
+
+def all_of_this_id(model, tokens):
+    before, columns = model(tokens), []
+    for token in tokens:
+        changed = torch.where(tokens == token, (token + 1) % 100, tokens)
+        columns.append((model(changed) != before).any(-1))
+    return torch.stack(columns, 1)
 
 
 def leaving_out(model, tokens):
@@ -89,11 +97,12 @@ def below(offset):
 
 
 test_dependence_right = accepts(
-    "objectives.dependence", with_a_tolerance, restoring, by_a_matrix_of_texts
+    "objectives.dependence", by_distance, restoring, by_a_matrix_of_texts
 )
 test_dependence_wrong = rejects(
     "objectives.dependence",
-    (lambda *given: print(), 1, "None"),
+    (lambda *given: print(), 1, "None (is a `return` missing?)"),
+    (lambda model, tokens: model(tokens.float()), 1, "called with model = a model, tokens of"),
     (lambda *given: dependence(*given).float(), 1, "gives booleans"),
     (lambda *given: dependence(*given).tolist(), 1, "gives booleans"),
     (lambda *given: dependence(*given).any(1), 1, "a row for each position"),
@@ -102,15 +111,22 @@ test_dependence_wrong = rejects(
     (as_a_batch, 1, "Expected: shape (3,)"),
     (below(0), 2, "only the output at position j changes here"),
     (lambda *given: dependence(*given).tril(), 3, "the output at position i and the token"),
-    (comparing(lambda one, other: one.sum(-1) != other.sum(-1)), 2, "compare all numbers of a row"),
+    (comparing(lambda one, other: one.sum(-1) != other.sum(-1)), 2, "not their sum"),
+    (one_by_one, 2, "The earlier tokens are still changed"),
+    (all_of_this_id, 4, "a text in which 2 tokens are changed"),
+    (comparing(lambda one, other: ~torch.isclose(one, other).all(-1)), 4, "without a tolerance"),
+    *((further_than(each), 4, "without a tolerance") for each in (1e-6, 1e-3)),
+    (comparing(lambda one, other: (other > one).any(-1)), 4, "smaller has changed, too"),
+    (comparing(lambda one, other: (other < one).any(-1)), 4, "compare with `!=`"),
     (comparing(lambda one, other: one[:, 0] != other[:, 0]), 2, "compare all numbers of a row"),
     (comparing(lambda one, other: one[:, -1] != other[:, -1]), 2, "compare all numbers of a row"),
     (
         lambda *given: dependence(*given) | torch.eye(len(given[1])).bool(),
         *(4, "which rows of the output are different"),
     ),
-    *((changing(lambda token, new=new: new), 5, "a fixed id") for new in (PAD, MASK, 7, 50, 99)),
-    (changing(lambda token: min(token + 1, 99)), 5, "*another* token"),
+    *((comparing(new=lambda token, id=id: id), 5, "a fixed id") for id in (PAD, MASK, 7, 50, 99)),
+    (comparing(new=lambda token: min(token + 1, 99)), 5, "*another* token"),
+    (comparing(new=lambda token: token + 1 % 100), 5, "a vocabulary of 100 ends at 99"),
 )
 
 # fill_by_masks
@@ -180,8 +196,17 @@ def all_masks_but_one_by_one(model, tokens, count):
     return text
 
 
-def one_too_many(model, tokens, count):
+def one_at_least(model, tokens, count):
     return write_with_masks(model, tokens, max(1, count))
+
+
+def one_too_many(model, tokens, count):
+    return write_with_masks(model, tokens, count + 1)
+
+
+def only_if_something_is_new(model, tokens, count):
+    if count:
+        return write_with_masks(model, tokens, count)
 
 
 test_fill_by_masks_right = accepts(
@@ -189,18 +214,26 @@ test_fill_by_masks_right = accepts(
 )
 test_fill_by_masks_wrong = rejects(
     "objectives.fill_by_masks",
+    (lambda *given: print(write_with_masks(*given)), 1, "None (is a `return` missing?)"),
     (lambda *given: write_with_masks(*given).tolist(), 1, "a tensor of ids of shape"),
     (lambda *given: write_with_masks(*given)[None], 1, "a tensor of ids of shape"),
     (lambda *given: write_with_masks(*given).float(), 1, "a tensor of ids of shape"),
     (without_mask, 1, "where a next-token model makes it"),
     (without_a_batch, 1, "The model takes a batch"),
+    (picking(ordinary, place=0), 1, "at *its* position, the last one"),
+    (picking(lambda logits: ordinary(logits.abs())), 1, "The largest logit"),
+    (one_too_many, 1, "for each of the `count` new tokens"),
     (all_masks_but_one_by_one, 2, "has one `<mask>`"),
     (excluding(EOS), 3, "Compare only ordinary tokens"),
     (excluding(MASK), 3, "A special token is chosen"),
     (excluding(MASK, EOS), 3, "Compare only ordinary tokens"),
-    (excluding(*range(6), value=0.0), 3, "so 0 is not small enough"),
+    *(
+        (excluding(*range(6), value=value), 3, "such as 0 or -100 may be larger than all others")
+        for value in (0.0, -100.0, -1e4)
+    ),
     (excluding(*range(7)), 3, "it is not excluded"),
-    (one_too_many, 4, "may be 0"),
+    (one_at_least, 4, "may be 0"),
+    (only_if_something_is_new, 4, "None (is a `return` missing?)"),
     (first_mask, 4, "Read the logits at the last position"),
     (filling_every_mask, 4, "that was in the text before stays"),
 )
@@ -281,6 +314,23 @@ def by_value(tokens, hidden, first_sentinel):
     return corrupt_spans(tokens, [token in gone for token in tokens], first_sentinel)
 
 
+def by_the_last_id(tokens, hidden, first_sentinel):
+    """A span begins where the source does not end with a sentinel."""
+    source, target, sentinel = [], [], first_sentinel
+    for token, hide in zip(tokens, hidden, strict=True):
+        if hide and (not source or source[-1] < first_sentinel):
+            source.append(sentinel)
+            target.append(sentinel)
+            sentinel += 1
+        (target if hide else source).append(token)
+    return source, [*target, sentinel]
+
+
+def zero_is_hidden(tokens, hidden, first_sentinel):
+    gone = [hide or token == 0 for token, hide in zip(tokens, hidden, strict=True)]
+    return corrupt_spans(tokens, gone, first_sentinel)
+
+
 def not_empty(tokens, hidden, first_sentinel):
     source, target = corrupt_spans(tokens, hidden, first_sentinel)
     return source, target if any(hidden) else []
@@ -308,11 +358,17 @@ test_corrupt_spans_wrong = rejects(
     (renumbered(lambda i: 1 - i if i < 2 else i), 2, "counted from the left"),
     (after(lambda source, target, *_: (source, [*target[:-1], target[0]])), 3, "the next sentinel"),
     (sentinels_behind, 3, "followed by the tokens of its span"),
-    (looking_ahead, 4, "A span may begin or end the text"),
+    (looking_ahead, 4, "after the last there is none that would end a span"),
     (not_empty, 5, "only sentinel 0"),
     (lambda tokens, *given: corrupt_spans(tokens or [0], *given), 5, "list index out of range"),
     (lambda tokens, hidden, _: corrupt_spans(tokens, hidden, 100), 6, "Sentinels begin at"),
     (by_value, 6, "A token may occur several times"),
+    (by_the_last_id, 6, "or larger than a sentinel's"),
+    (zero_is_hidden, 6, "its id may be 0"),
+    (
+        after(lambda source, target, *_: (source, [*filter(None, target)])),
+        *(6, "its id may be 0"),
+    ),
 )
 
 
@@ -350,8 +406,7 @@ def row_after_row(tokens, swapped):
         parts = [torch.tensor([CLS]), first, torch.tensor([SEP]), second, torch.tensor([SEP])]
         rows.append(torch.cat(parts))
     pairs = torch.stack(rows)
-    border = (pairs == SEP).cumsum(1) - (pairs == SEP).long()
-    return pairs, border.clamp(max=1)
+    return pairs, (torch.arange(pairs.shape[1]) > half + 1).repeat(len(pairs), 1).int()
 
 
 def by_places(tokens, swapped):
@@ -375,6 +430,21 @@ def by_arithmetic(tokens, swapped):
 def after_pairs(change):
     """The reference with its two tensors changed: `change(pairs, types)`."""
     return lambda *given: change(*sentence_order(*given))
+
+
+def small_types(dtype):
+    return after_pairs(lambda pairs, types: (pairs, types.to(dtype)))
+
+
+def searching(pairs, types):
+    """A type is the number of `<sep>` before it, 1 at most."""
+    found = (pairs == SEP).long()
+    return pairs, (found.cumsum(1) - found).clamp(max=1)
+
+
+def longer_than_one(tokens, swapped):
+    assert tokens.shape[1] > 1
+    return sentence_order(tokens, swapped)
 
 
 def halves(cut):
@@ -411,14 +481,19 @@ def types_of_halves(pairs, types):
 
 
 test_sentence_order_right = accepts(
-    "objectives.sentence_order", row_after_row, by_places, by_arithmetic
+    "objectives.sentence_order",
+    row_after_row,
+    by_places,
+    by_arithmetic,
+    *map(small_types, (torch.uint8, torch.int8, torch.int16)),
 )
 test_sentence_order_wrong = rejects(
     "objectives.sentence_order",
     (lambda *given: print(), 1, "None (is a `return` missing?)"),
     (lambda *given: sentence_order(*given)[0], 1, "return pairs, types"),
-    (after_pairs(lambda pairs, types: (pairs.tolist(), types.tolist())), 1, "two tensors of ids"),
-    (after_pairs(lambda pairs, types: (pairs, types.bool())), 1, "two tensors of ids"),
+    (after_pairs(lambda pairs, types: (pairs.tolist(), types.tolist())), 1, "two tensors of"),
+    (small_types(torch.bool), 1, "two tensors of integers"),
+    (small_types(torch.float), 1, "two tensors of integers"),
     (after_pairs(lambda pairs, types: (pairs[:, :-1], types[:, :-1])), 1, "three special ones"),
     (in_place_of_windows, 1, "Argument 1, `tokens`, after the call"),
     (
@@ -426,9 +501,15 @@ test_sentence_order_wrong = rejects(
         2,
         "`<cls>`",
     ),
+    (
+        lambda tokens, swapped: sentence_order(tokens, swapped | True),
+        *(2, "are exchanged here: only True means exchanged"),
+    ),
     (halves(backwards), 3, "each keeps the order of its tokens"),
     (lambda tokens, swapped: sentence_order(tokens, swapped & False), 3, "change places"),
-    (after_pairs(types_of_halves), 4, "up to and including the first"),
+    (after_pairs(types_of_halves), 4, "up to and including the `<sep>` in the middle"),
+    (after_pairs(searching), 4, "do not search for it"),
+    (longer_than_one, 5, "raised AssertionError"),
     (halves(rolled), 5, "the last token is left out"),
     (halves(last_tokens), 5, "the last token is left out"),
 )
@@ -526,6 +607,26 @@ def from_probabilities(detector, tokens, chosen, sampled):
     return F.binary_cross_entropy(shares, (replaced != tokens)[real].float())
 
 
+def clamped(detector, *given):
+    return detection_loss(lambda tokens: detector(tokens).clamp(-100, 100), *given)
+
+
+def called_twice(detector, *given):
+    return detection_loss(lambda tokens: (detector(tokens) + detector(tokens)) / 2, *given)
+
+
+def without_sampled_pads(detector, tokens, chosen, sampled):
+    replaced = tokens.masked_scatter(chosen, sampled)
+    return with_changes(counts=lambda tokens, chosen: replaced != PAD)(
+        detector, tokens, chosen, sampled
+    )
+
+
+def up_to_the_longest(detector, tokens, chosen, sampled):
+    kept = (tokens != PAD).any(0)
+    return detection_loss(detector, tokens[:, kept], chosen[:, kept], sampled)
+
+
 def half_the_gradient(*given):
     loss = detection_loss(*given)
     return (loss + loss.detach()) / 2
@@ -534,6 +635,11 @@ def half_the_gradient(*given):
 def without_choice(detector, tokens, chosen, sampled):
     assert len(sampled)
     return detection_loss(detector, tokens, chosen, sampled)
+
+
+def or_else(nothing):
+    """The reference, or `nothing` if nothing is chosen."""
+    return lambda *given: detection_loss(*given) if given[2].any() else nothing
 
 
 test_spot_the_fake_right = accepts(
@@ -548,18 +654,29 @@ test_spot_the_fake_wrong = rejects(
     (changing_tokens, 1, "Argument 2, `tokens`, after the call"),
     (without_pads, 1, "with their pads"),
     (lambda *given: detection_loss(*given) / torch.tensor(2).log(), 1, "ln 2 nats"),
-    (with_masks, 2, "The detector reads the text with the sampled tokens"),
+    (with_masks, 2, "reads the text with the sampled tokens"),
     (one_token_for_all, 2, "in reading order"),
     (by_columns, 2, "from left to right"),
+    (called_twice, 2, "The detector is called once"),
     (
         with_changes(counts=lambda tokens, chosen: ~chosen),
         *(3, "There are one and three of them"),
     ),
     (without_choice, 4, "AssertionError"),
+    (or_else(torch.zeros((), requires_grad=True)), 4, "all tokens are original ones"),
+    (or_else(0.0), 4, "all tokens are original ones"),
+    (or_else(None), 4, "None (is a `return` missing?)"),
+    (up_to_the_longest, 5, "with their pads"),
+    (without_sampled_pads, 5, "the pad that it sampled is a replaced token"),
+    (
+        with_changes(counts=lambda tokens, chosen: tokens >= len(SPECIALS)),
+        *(5, "Only `PAD` is padding"),
+    ),
     (mean_of_texts, 5, "not text by text"),
     (divided_by_positions, 5, "out of the count"),
     (half_the_gradient, 6, "Is a part of the loss detached?"),
     (from_probabilities, 7, "takes the logits themselves"),
+    (clamped, 7, "Do not limit the logits"),
 )
 
 

@@ -1,4 +1,4 @@
-"""What the exercises of lesson 10b share: calls with functions, and what a tensor holds."""
+"""What the exercises of lesson 10b share: calls with functions."""
 
 import functools
 from collections.abc import Callable
@@ -7,13 +7,14 @@ from typing import Any
 import torch
 
 from tlcourse.exercises.expect import expect_unchanged
+from tlcourse.exercises.objectives._common import Words
 
 
 def _words(value: Any) -> Any:
     """A function or a list of functions in words; a tensor stays what it is."""
     if isinstance(value, list):
-        return f"{len(value)} functions"
-    return value if isinstance(value, torch.Tensor) else "a function"
+        return Words(f"{len(value)} functions")
+    return value if isinstance(value, torch.Tensor) else Words("a function")
 
 
 def with_functions(candidate: Callable, *given: Any) -> Any:
@@ -28,11 +29,3 @@ def with_functions(candidate: Callable, *given: Any) -> Any:
         return candidate(*given)
 
     return expect_unchanged(answer, *map(_words, given))
-
-
-def kind(got: Any) -> tuple:
-    """What a tensor holds, and its shape, such as ("integers", 3); the type of any other value."""
-    if not isinstance(got, torch.Tensor):
-        return (type(got).__name__,)
-    numbers = "floats" if got.is_floating_point() else "integers"
-    return "booleans" if got.dtype == torch.bool else numbers, *got.shape

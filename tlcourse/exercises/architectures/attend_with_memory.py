@@ -4,7 +4,7 @@ import torch
 from torch.nn import functional as F
 
 from tlcourse.exercises.architectures._common import with_functions
-from tlcourse.exercises.expect import expect_shape, expect_type
+from tlcourse.exercises.expect import CheckFailed, expect_shape, expect_type
 from tlcourse.exercises.task import Exercise, case
 from tlcourse.exercises.transformer._common import NO_GRADIENT, draw
 
@@ -77,7 +77,15 @@ def gradients(compute, x, memory, weights):
     `compute` takes (x, memory, weights). The memory is not a leaf, as in a model of several layers.
     """
     leaves = [each.clone().requires_grad_() for each in (x, memory, *weights)]
-    found = compute(leaves[0], 1 * leaves[1], leaves[2:])
+    past = 1 * leaves[1]
+    found = compute(leaves[0], past, leaves[2:])
+    if not past.requires_grad:
+        raise CheckFailed(
+            check="argument 2, `memory`, after the call",
+            yours="a tensor without a gradient",
+            expected="unchanged",
+            why="`memory.detach_()` changes the tensor of the caller. Use `memory.detach()`.",
+        )
     if found.requires_grad:
         found.square().sum().backward()
     return {name: leaf.grad for name, leaf in zip(("x", "memory", *FUNCTIONS), leaves, strict=True)}
@@ -92,15 +100,19 @@ def reached(candidate, *given):
     return [name for name, each in of_answer(candidate, *given).items() if each is not None]
 
 
-def gradient(candidate, name, *given):
-    return of_answer(candidate, *given)[name]
+def gradient(candidate, name, x, *given):
+    """The gradient for x, or for the weights of a function without its bias."""
+    return of_answer(candidate, x, *given)[name][:, : x.shape[1]]
 
 
 def gradient_of_truth(name, *given):
+    """The same from the truth."""
+
     def compute(x, memory, parts):
         return position_by_position(x, memory, torch.stack(parts))
 
-    return gradients(compute, *(each.double() for each in given))[name]
+    found = gradients(compute, *(each.double() for each in given))[name]
+    return found[:, : given[0].shape[1]]
 
 
 task.measure = out
@@ -113,19 +125,14 @@ def of(past, length, width=4, seed=0, size=1.0):
     return states[past:], states[:past], weights
 
 
-def shifted(x, memory, weights):
-    """The same with scores that are 200 larger: 20 times 20, divided by the root of the width 4."""
-    weights = weights.clone()
-    weights[:2, -1, :-1], weights[:2, -1, -1] = 0.0, 20.0
-    return x, memory, weights
-
-
 def column(*values):
     return torch.tensor(values)[:, None]
 
 
 # A query of 0, so that all weights are equal; a key and a value that return the states.
 MEAN = torch.tensor([[[0.0, 0.0]], [[1.0, 0.0]], [[1.0, 0.0]]])
+# All scores are -80, a query of 1 times a key of -80; the value returns the states.
+LOW = torch.tensor([[[0.0, 1.0]], [[0.0, -80.0]], [[1.0, 0.0]]])
 RANDOM = [(seed % 7, 1 + seed * 3 % 5, 2 + seed % 4, 10 + seed) for seed in range(15)]
 task.stage(
     "a row for each position",
@@ -140,8 +147,18 @@ task.stage(
 )
 task.stage(
     "without a memory",
-    case("a segment of 1 position, an empty memory", *of(0, 1)),
+    case(
+        "a segment of 1 position, an empty memory",
+        *of(0, 1),
+        hint="A single position attends to itself, with the weight 1: the result is `value(x)`.",
+    ),
     case("a segment of 5 positions, an empty memory", *of(0, 5, seed=1)),
+    case(
+        "`x=[[1], [1e8]]`, an empty memory, scores of -80, and the states themselves as values",
+        *(column(1.0, 1e8), column(), LOW),
+        hint="Position 0 sees only itself, however low its score is. Set masked scores to "
+        "-infinity: with a number such as -100 they keep some weight.",
+    ),
     hint="Without a memory this is causal attention: position i attends to the positions 0 to i, "
     "and the scores are divided by `width ** 0.5`.",
 )
@@ -169,13 +186,6 @@ task.stage(
         )
         for past, length, width, seed in RANDOM
     ),
-    case(
-        "scores of about 200, a segment of 3 positions, a memory of 4",
-        *shifted(*of(4, 3, seed=5)),
-        tolerance=1e-3,
-        hint="`softmax` subtracts the largest score of a row before it takes `exp`, which would "
-        "otherwise overflow. Set masked scores to -infinity.",
-    ),
     hint="The memory may be longer or shorter than the segment, and width is `x.shape[1]`.",
 )
 task.stage(
@@ -189,13 +199,18 @@ task.stage(
     ),
     *(
         case(
-            f"the gradient for the weights of `{name}`, with its bias as the last column",
+            f"the gradient for the weights of `{name}`",
             name,
             *of(3, 4, seed=7, size=0.5),
         )
         for name in ("value", "key", "query")
     ),
-    case("the gradient for x", "x", *of(3, 4, seed=8, size=0.5)),
+    case(
+        "the gradient for x",
+        *("x", *of(3, 4, seed=8, size=0.5)),
+        hint="x gets a gradient through its queries, its keys and its values. Detach only the "
+        "memory, before it is joined with x.",
+    ),
     measure=gradient,
     expected=gradient_of_truth,
     tolerance=1e-3,

@@ -2,8 +2,8 @@
 
 import torch
 
-from tlcourse.exercises.architectures._common import kind
 from tlcourse.exercises.expect import expect_shape, expect_unchanged
+from tlcourse.exercises.objectives._common import kind
 from tlcourse.exercises.pretraining._common import several
 from tlcourse.exercises.task import Exercise, case
 from tlcourse.exercises.variants import varying
@@ -156,6 +156,10 @@ task.mistakes(
         "The rows are in the order of prediction here: row t belongs to position `order[t]`. Row "
         "i has to belong to position i, where the model has the state of token i.",
         lambda order: tuple(each[order] for each in order_masks(order)),
+    ),
+    (
+        "Both masks are inverted: True means that position i may attend to position j.",
+        compared(torch.gt, torch.ge),
     ),
     (
         "A position sees its own token in the query mask, the second of the two. The query stream "

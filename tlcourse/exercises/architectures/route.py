@@ -3,8 +3,9 @@
 import torch
 from torch.nn import functional as F
 
-from tlcourse.exercises.architectures._common import kind, with_functions
+from tlcourse.exercises.architectures._common import with_functions
 from tlcourse.exercises.expect import CheckFailed, expect_shape
+from tlcourse.exercises.objectives._common import kind
 from tlcourse.exercises.pretraining._common import several
 from tlcourse.exercises.task import Exercise, case
 from tlcourse.exercises.transformer._common import NO_GRADIENT, draw
@@ -105,6 +106,10 @@ def counts(candidate, *given):
     return found.tolist()
 
 
+def total(candidate, *given):
+    return sum(counts(candidate, *given))
+
+
 def output(candidate, *given):
     found = both(candidate, *given)[0]
     expect_shape(found, tuple(given[0].shape), "the shape of `output`")
@@ -178,6 +183,12 @@ def choosing(*numbers, experts=3, seed=0):
     return x, 10 * torch.eye(experts), 0.2 * draw(experts, experts, experts, seed=seed + 1)
 
 
+def undecided(tokens, experts, width=4):
+    """Arguments in which all scores are 0."""
+    x, scores, weights = of(tokens, experts, width)
+    return x, 0 * scores, weights
+
+
 def preferring(*numbers, experts=3):
     """How a message describes the arguments of `choosing`."""
     return (
@@ -186,6 +197,7 @@ def preferring(*numbers, experts=3):
 
 
 MIXED, UNUSED, ONE = (2, 0, 1, 0, 2), (1, 1, 1, 0), (3,)
+UNSURE = torch.tensor([[2.0, 0.0], [3.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
 RANDOM = [(1 + seed * 5 % 9, 1 + seed % 5, 3 + seed % 3, 20 + seed) for seed in range(15)]
 task.stage(
     "two results",
@@ -205,6 +217,14 @@ task.stage(
     case(
         f"`counts` {preferring(*ONE, experts=4)}", *choosing(*ONE, experts=4), expected=[0, 0, 0, 1]
     ),
+    case(
+        "the sum of `counts` for 4 tokens and 3 experts, if all scores are equal",
+        *undecided(4, 3),
+        measure=total,
+        expected=4,
+        hint="A token has one expert, even if several have the largest score: `argmax` and `max` "
+        "return one of them.",
+    ),
     measure=counts,
     hint="Each token counts once, for the expert with its largest score. There is a number for "
     "every expert, 0 for one that no token chose.",
@@ -221,16 +241,24 @@ task.stage(
         *choosing(*UNUSED),
         expected=[[3], [0, 1, 2], []],
     ),
+    case(
+        "the numbers of the tokens that each expert reads, if tokens 0, 1 and 2 choose expert 0 "
+        "with the probabilities 0.88, 0.95 and 0.73, and token 3 chooses expert 1",
+        *(UNSURE, torch.eye(2), draw(2, 2, 2)),
+        expected=[[0, 1, 2], [3]],
+    ),
     measure=reads,
     hint="An expert reads the rows of x that chose it, as they are and in their order: `x[chosen "
-    "== e]`. Reading fewer tokens is what makes a layer of experts cheap.",
+    '== e]`. (A "?" is a row that is not in x.) Reading fewer tokens is what makes a layer of '
+    "experts cheap.",
 )
 task.stage(
     "in the order of the tokens",
     case(f"`output` {preferring(*MIXED)}", *choosing(*MIXED)),
     case(f"`output` {preferring(2, 2, 0, 1, 0, 1)}", *choosing(2, 2, 0, 1, 0, 1, seed=2)),
-    hint="The probability is nearly 1 here, so row t of the output is what its expert returns for "
-    "token t.",
+    hint="Row t of the output belongs to token t: it is what its expert returns, since the "
+    "probability is nearly 1 here. If you have sorted the tokens by `order`, `order.argsort()` "
+    "puts them back.",
 )
 task.stage(
     "times the probability",

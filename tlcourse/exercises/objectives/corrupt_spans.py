@@ -85,7 +85,7 @@ def drawn():
     generator = random.Random(varying(0))
     for _ in range(30):
         length, share = generator.randrange(1, 20), generator.choice((0.15, 0.5, 0.85))
-        tokens = [generator.randrange(6, 12) for _ in range(length)]
+        tokens = [generator.choice((0, 7, 8, 9, 150, 9999)) for _ in range(length)]
         hidden = [generator.random() < share for _ in tokens]
         first = generator.choice((20, 100, 8192))
         what = f"`corrupt_spans({tokens}, {hidden}, {first})`"
@@ -128,8 +128,8 @@ task.stage(
     *of("..#..##"),
     *of("#...#"),
     *of("##.###"),
-    hint="A span may begin or end the text. Before the first token there is no other: note that "
-    "`hidden[-1]` is the last one.",
+    hint="A span may begin or end the text. Before the first token there is no other (`hidden[-1]` "
+    "is the last one), and after the last there is none that would end a span.",
 )
 task.stage(
     "none and all",
@@ -147,9 +147,13 @@ task.stage(
         "tokens [7, 8, 7, 8, 8, 7], of which the second, third and fifth are hidden",
         *([7, 8, 7, 8, 8, 7], [False, True, True, False, True, False], 20),
     ),
+    *both(
+        "tokens [950, 0, 7, 0, 0], of which the second and fourth are hidden, first_sentinel=900",
+        *([950, 0, 7, 0, 0], [False, True, False, True, False], 900),
+    ),
     *drawn(),
-    hint="Sentinels begin at `first_sentinel`. A token may occur several times, so `hidden` and "
-    "not its id says whether it is hidden.",
+    hint="Sentinels begin at `first_sentinel`. A token may occur several times, and its id may be "
+    "0 or larger than a sentinel's, so `hidden` and not the id says where a span is.",
 )
 
 

@@ -2,13 +2,13 @@
 
 import torch
 
-from tlcourse.exercises.expect import expect_shape
+from tlcourse.exercises.expect import CheckFailed, expect_shape
 from tlcourse.exercises.looking._common import toy
 from tlcourse.exercises.objectives._common import kind, with_model
 from tlcourse.exercises.task import Exercise, case
 from tlcourse.exercises.variants import varying
 
-IDS = 101  # of the models, so that `token + 1` exists, too
+IDS = 100  # of the models
 
 task = Exercise(
     __name__,
@@ -47,15 +47,16 @@ def rows(matrix):
 
 
 @task.truth
-def as_built(sees, tokens, *peak):
+def as_built(sees, tokens, *row):
     return rows(sees)
 
 
-def seeing(sees, peak=0.0):
+def seeing(sees, peak=0.0, size=1.0, other=-1.0):
     """A model whose output at position i depends on the tokens j for which `sees[i, j]` is True.
 
-    A row is `peak`, a number that changes with each of these tokens, minus this number, and 0. So
-    its sum is always the same, and with a large `peak` its most probable token, too.
+    A row is `peak`, a number of this `size` that changes with each of these tokens, the same times
+    `other`, and 0. So its sum is always the same, and with a large `peak` its most probable token,
+    too. The number falls if an even id becomes the next one, and grows if an odd one does.
     """
     generator = torch.Generator().manual_seed(varying(0))
     sizes = 1.0 + torch.randperm(IDS, generator=generator)
@@ -64,22 +65,33 @@ def seeing(sees, peak=0.0):
     def model(tokens):
         why = "Change one token, and leave the length of the text as it is."
         expect_shape(tokens, (len(sees),), "what the model reads", why)
-        sums = sees.float() @ values[tokens]
-        return torch.stack([torch.full_like(sums, peak), sums, -sums, 0 * sums], dim=1)
+        sums = size * (sees.float() @ values[tokens])
+        return torch.stack([torch.full_like(sums, peak), sums, other * sums, 0 * sums], dim=1)
 
     return model
 
 
 def table(candidate, model, tokens):
-    """The returned matrix as rows of 0 and 1; raises CheckFailed if it has another shape."""
+    """The returned matrix as rows of 0 and 1.
+
+    Raises CheckFailed if it has another shape, or if several tokens are changed at once.
+    """
+
+    def run(text):
+        output, changed = model(text), int((text != tokens).sum())
+        if changed > 1:
+            came = f"a text in which {changed} tokens are changed"
+            raise CheckFailed(check="what the model reads", yours=came, expected="one at most")
+        return output
+
     with torch.no_grad():
-        got = with_model(candidate, model, tokens)
+        got = with_model(candidate, run, tokens)
     expect_shape(got, (len(tokens), len(tokens)), "what your function returns")
     return rows(got)
 
 
-def of_seeing(candidate, sees, tokens, *peak):
-    return table(candidate, seeing(sees, *peak), tokens)
+def of_seeing(candidate, sees, tokens, *row):
+    return table(candidate, seeing(sees, *row), tokens)
 
 
 def kind_of(candidate, sees, tokens):
@@ -154,6 +166,16 @@ task.stage(
         drawn(4, 9),
     ),
     case("a causal model that always predicts id 0", square(4).tril(), drawn(4, 14), 1e6),
+    case(
+        "a causal model whose outputs change by less than a millionth",
+        *(square(4).tril(), drawn(4, 15), 0.0, 1e-12),
+        hint="Any difference counts, however small: compare with `!=`, without a tolerance.",
+    ),
+    case(
+        "a causal model of which only one number changes, up for some tokens and down for others",
+        *(square(4).tril(), torch.arange(60, 64), 0.0, 1.0, 0.0),
+        hint="A number that has become smaller has changed, too: compare with `!=`.",
+    ),
     *map(random_case, range(10)),
     hint="Assume nothing about the model: whatever mask it has, change one token and look which "
     "rows of the output are different.",
@@ -176,18 +198,28 @@ task.stage(
 )
 
 
-def comparing(differs):
-    """The reference with another comparison of two outputs; it returns a row for each position."""
+def changed_rows(one, other):
+    return (one != other).any(-1)
+
+
+def comparing(differs=changed_rows, new=lambda token: (token + 1) % 100):
+    """The reference with another comparison of two outputs, or another token, `new(token)`."""
 
     def wrong(model, tokens):
         columns = []
         for j in range(len(tokens)):
             changed = tokens.clone()
-            changed[j] = (tokens[j] + 1) % 100
+            changed[j] = new(tokens[j])
             columns.append(differs(model(tokens), model(changed)))
         return torch.stack(columns, dim=1)
 
     return wrong
+
+
+def without_last(model, tokens):
+    found = dependence(model, tokens)
+    found[:, -1] = False
+    return found
 
 
 def piling_up(model, tokens):
@@ -221,8 +253,17 @@ task.mistakes(
     ),
     (
         "No change is found here. An output has changed if *any* of its numbers has: compare all "
-        "numbers of a row, and use `any`, not `all`.",
+        "numbers of a row one by one, not their sum, and use `any`, not `all`.",
         comparing(lambda one, other: (one != other).all(-1)),
+    ),
+    (
+        "The last token is never changed here, so the last column is empty: j goes from 0 to "
+        "`len(tokens) - 1`.",
+        without_last,
+    ),
+    (
+        "Token 99 becomes 100 here, and a vocabulary of 100 ends at 99: `(tokens[j] + 1) % 100`.",
+        comparing(new=lambda token: token + 1),
     ),
     (
         "The result is inverted: True means that the output at position i has changed.",

@@ -54,7 +54,7 @@ def counting(read, step, likelier):
     """A model that predicts, at a mask, the token before it plus `step`, and LOST beside a mask.
 
     At all other positions it predicts the token that is there. The ids `likelier` are more probable
-    than anything else, and then all logits are negative. It appends what it reads to `read`.
+    than anything else, and then all logits are far below 0. It appends what it reads to `read`.
     """
 
     def model(tokens):
@@ -68,8 +68,8 @@ def counting(read, step, likelier):
             filled = LOST if before == MASK else before + step
             logits[0, place, filled if token == MASK else token] = 10.0
         if likelier:
-            logits -= 20
-            logits[..., list(likelier)] = -1.0
+            logits -= 20_000
+            logits[..., list(likelier)] = -19_980.0
         return logits
 
     return model
@@ -78,9 +78,10 @@ def counting(read, step, likelier):
 def as_ids(got):
     """The returned ids as a list; raises CheckFailed unless they are a tensor (any length,)."""
     found = kind(got)
-    if len(found) != 2 or found[0] != "ids":
+    if len(found) != 2 or found[0] != "integers":
+        came = found[0] if got is None else short(got)
         due = "a tensor of ids of shape (length + count,)"
-        raise CheckFailed(check="what your function returns", yours=short(got), expected=due)
+        raise CheckFailed(check="what your function returns", yours=came, expected=due)
     return got.tolist()
 
 
@@ -129,8 +130,8 @@ task.stage(
     "one token",
     case(f"the result {COUNTS}, tokens=[7, 20], count=1", text(7, 20), 1),
     case(f"the result {COUNTS}, 4 tokens, count=1", drawn(4, 0), 1),
-    hint=f"Append a `<mask>`, whose id is {MASK}. The logits at *its* position, the last one, "
-    "predict the token that replaces it. Return the old tokens and the new one.",
+    hint=f"Append one `<mask>`, whose id is {MASK}, for each of the `count` new tokens in turn. "
+    "The largest logit at *its* position, the last one, is that of the token that replaces it.",
 )
 task.stage(
     "several tokens",
@@ -145,8 +146,8 @@ task.stage(
     hint="Each step begins with all tokens so far, the new ones too, and has one `<mask>`.",
 )
 ORDINARY = (
-    "Compare only ordinary tokens, whose ids begin at `len(SPECIALS)`. Their logits may all be "
-    "negative, so 0 is not small enough for the special ones: use `-torch.inf`, or leave them out."
+    "Compare only ordinary tokens, whose ids begin at `len(SPECIALS)`: leave the special ones out, "
+    "or set their logits to `-torch.inf`. A number such as 0 or -100 may be larger than all others."
 )
 task.stage(
     "ordinary tokens only",

@@ -8,6 +8,7 @@ from tlcourse.exercises.objectives._common import kind
 from tlcourse.exercises.pretraining._common import several
 from tlcourse.exercises.task import Exercise, case
 from tlcourse.exercises.variants import varying
+from tlcourse.wording import number_of
 
 PAIRS, TYPES = "pairs", "types"
 
@@ -72,9 +73,14 @@ def part(candidate, place, tokens, swapped):
     found = got[(PAIRS, TYPES).index(place)]
     shape = kind(found)[1:]
     if shape != (len(tokens), length):
-        what = f"the shape of `{place}` for {len(tokens)} windows of {tokens.shape[1]} tokens"
+        what = f"the shape of `{place}` for {counted(tokens)}"
         expect_equal(shape, (len(tokens), length), what)
     return found.tolist()
+
+
+def counted(tokens):
+    """Such as "2 windows of 7 tokens"."""
+    return f"{number_of(len(tokens), 'window')} of {number_of(tokens.shape[1], 'token')}"
 
 
 def windows(rows, length, seed=0):
@@ -107,10 +113,10 @@ task.stage(
     case(
         "the type and shape of `pairs` and `types` for 2 windows of 6 tokens",
         *(windows(2, 6), bools(False, True)),
-        expected=[("ids", 2, 9), ("ids", 2, 9)],
+        expected=[("integers", 2, 9), ("integers", 2, 9)],
     ),
     measure=kinds,
-    hint="End with `return pairs, types`, two tensors of ids. Each row has the tokens of its "
+    hint="End with `return pairs, types`, two tensors of integers. Each row has the tokens of its "
     "window and three special ones.",
 )
 task.stage(
@@ -131,8 +137,15 @@ task.stage(
     "types",
     of(TYPES, "[11, 12, 13, 14], not swapped", SHORT, bools(False)),
     of(TYPES, "2 windows of 6 tokens, the second swapped", windows(2, 6, 3), bools(False, True)),
-    hint="A type says in which segment of the *pair* a token is: 0 up to and including the first "
-    "`<sep>`, and 1 after it, in every row.",
+    of(
+        TYPES,
+        f"[{SEP}, 12, {SEP}, 14], not swapped; `<sep>` is {SEP}",
+        *(torch.tensor([[SEP, 12, SEP, 14]]), bools(False)),
+        hint="The window itself contains `<sep>` here, so do not search for it: the types follow "
+        "from the length alone.",
+    ),
+    hint="A type says in which segment of the *pair* a token is: 0 up to and including the `<sep>` "
+    "in the middle, and 1 after it, in every row.",
 )
 ODD = (
     "Both segments have `length // 2` tokens. With an odd length the last token is left out, "
@@ -151,12 +164,16 @@ task.stage(
         for place in (PAIRS, TYPES)
     ),
     of(PAIRS, "2 windows of 7 tokens, the first swapped", windows(2, 7, 4), bools(True, False)),
+    *(
+        of(place, "2 windows of one token, whose halves are empty", windows(2, 1, 5), bools(1, 0))
+        for place in (PAIRS, TYPES)
+    ),
     hint=ODD,
 )
 task.stage(
     "20 random batches",
     *(
-        of(place, f"{len(tokens)} windows of {tokens.shape[1]} tokens", tokens, swapped)
+        of(place, counted(tokens), tokens, swapped)
         for tokens, swapped in map(drawn, range(20))
         for place in (PAIRS, TYPES)
     ),
@@ -165,7 +182,7 @@ task.stage(
 
 
 def framed(first, second):
-    """The pairs of two segments, and types whose border is the first `<sep>`."""
+    """The pairs of two segments, and types whose border is the `<sep>` in the middle."""
     cls, sep = (torch.full((len(first), 1), special) for special in (CLS, SEP))
     pairs = torch.cat([cls, first, sep, second, sep], dim=1)
     types = (torch.arange(pairs.shape[1]) > first.shape[1] + 1).long()
@@ -209,7 +226,7 @@ def early_border(tokens, swapped):
 
 task.mistakes(
     (
-        "Rows with `swapped` False are exchanged here, and the others not: True means exchanged.",
+        "Rows with `swapped` False are exchanged here: only True means exchanged.",
         lambda tokens, swapped: sentence_order(tokens, ~swapped),
     ),
     (
@@ -228,7 +245,7 @@ task.mistakes(
         exchanged_types,
     ),
     (
-        "The first `<sep>` belongs to the first segment, so its type is 0.",
+        "The `<sep>` in the middle belongs to the first segment, so its type is 0.",
         early_border,
     ),
     (

@@ -77,6 +77,12 @@ def loss(candidate, scores, *given):
     return got.detach().reshape(())
 
 
+def value(candidate, scores, *given):
+    """The loss, whether or not it has a gradient."""
+    found = with_model(candidate, detecting(scores, []), *given)
+    return found if found is None else torch.as_tensor(found).reshape(())
+
+
 def reads(candidate, *given):
     """What the detector reads, each time that it is called."""
     read = []
@@ -104,12 +110,14 @@ def by_rule(scores, tokens, chosen, sampled):
 task.measure = loss
 
 
-def texts(lengths, seed=0, share=0.4, right=0.3, size=2.0):
+def texts(lengths, seed=0, share=0.4, right=0.3, size=2.0, pads=0):
     """Random texts with pads at their ends; a `share` is chosen, of which some are sampled right.
+
+    The longest text has this number of `pads`.
 
     At least one token of each text is chosen, and at least one is not.
     """
-    draw, shape = torch.Generator().manual_seed(varying(seed)), (len(lengths), max(lengths))
+    draw, shape = torch.Generator().manual_seed(varying(seed)), (len(lengths), max(lengths) + pads)
     tokens = torch.randint(len(SPECIALS), ENTRIES, shape, generator=draw)
     real = torch.arange(shape[1]) < torch.tensor(lengths)[:, None]
     chosen = torch.rand(shape, generator=draw) < share
@@ -154,8 +162,9 @@ task.stage(
         expected=[all_wrong[1].masked_scatter(*all_wrong[2:]).tolist()],
     ),
     measure=reads,
-    hint="The detector reads the text with the sampled tokens at the chosen positions. They come "
-    "in reading order: row by row, from left to right, as `replaced[chosen] = sampled` takes them.",
+    hint="The detector is called once, and reads the text with the sampled tokens at the chosen "
+    "positions. They come in reading order: row by row, from left to right, as `replaced[chosen] = "
+    "sampled` takes them.",
 )
 task.stage(
     "all tokens count",
@@ -184,6 +193,9 @@ task.stage(
         "[7, 8, 9, 10], nothing chosen",
         *known([7, 8, 9, 10], [0] * 4, [])[:3],
         torch.zeros(0, dtype=torch.long),
+        measure=value,
+        hint="With nothing chosen, all tokens are original ones, from which the detector learns, "
+        "too. With the logit 1, each of them costs ln(1 + e) = 1.313 nats.",
     ),
     hint="A sampled token that equals the original is an original token, with the label 0: nobody "
     "could tell it from the text.",
@@ -192,6 +204,18 @@ task.stage(
     "padding",
     case("texts of 7, 3 and 5 tokens in 7 positions", *texts([7, 3, 5], 4)),
     case("texts of 2 and 9 tokens in 9 positions", *texts([2, 9], 5)),
+    case("texts of 4 and 3 tokens in 6 positions", *texts([4, 3], 9, pads=2)),
+    case(
+        "[7, 8, 9], the first replaced by 0, the id of `<pad>`, all logits 1",
+        *known([7, 8, 9], [1, 0, 0], [PAD]),
+        hint="A position is padding if `tokens` is `PAD` there, whatever the generator wrote: the "
+        "pad that it sampled is a replaced token.",
+    ),
+    case(
+        f"{[*range(1, len(SPECIALS) + 2)]}, the last replaced by 17, all logits 1",
+        *known([*range(1, len(SPECIALS) + 2)], [0] * len(SPECIALS) + [1], [17]),
+        hint="Only `PAD` is padding. All other tokens count, special ones too.",
+    ),
     *(case(f"random texts of 4, {n} and 9 tokens", *texts([4, n, 9], 10 + n)) for n in range(2, 8)),
     hint=f"Where `tokens` is {PAD}, there is no token: leave these positions out of the sum and "
     "out of the count. Average over all tokens of the batch at once, not text by text.",
@@ -210,8 +234,8 @@ task.stage(
         "texts of 6 and 4 tokens, with logits of several hundred",
         *texts([6, 4], 7, size=300.0),
     ),
-    hint="The sigmoid of such logits is exactly 0 or 1, and its logarithm is lost. "
-    "`F.binary_cross_entropy_with_logits` takes the logits themselves.",
+    hint="Do not limit the logits, or take their sigmoid, which is exactly 0 or 1 here, or `exp`, "
+    "which overflows: `F.binary_cross_entropy_with_logits` takes the logits themselves.",
 )
 
 

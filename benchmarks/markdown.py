@@ -69,3 +69,10 @@ def source(study: Mapping, lessons: str) -> str:
     """What a section of RESULTS.md rests on: data, machine, command and lessons."""
     command = f"`python -m benchmarks {study['job']}`"
     return f"{study['data']}; {study['machine']} ({command}; {lessons})."
+
+
+def over(seeds: Sequence[int]) -> str:
+    """What a score is: "mean over 3 seeds with 95 % interval", or "of one seed"."""
+    if len(seeds) == 1:
+        return "of one seed"
+    return f"mean over {len(seeds)} seeds with 95 % interval"

@@ -324,7 +324,7 @@ def section(study: dict[str, Any]) -> str:
         "## Pretraining objectives in the same time",
         f"Bodies of {shape['layers']} layers and width {shape['width']}, pretrained for at most "
         f"{seconds:,.0f} s of processor time each, then judged alike with one recipe. The figures "
-        f"are in percent, mean over {len(first['seeds'])} seeds with 95 % interval ({judged}). "
+        f"are in percent, {markdown.over(first['seeds'])} ({judged}). "
         "Losses are in nats a target, and only compare runs of one objective. "
         f"{source(study, 'lesson 10')}",
         markdown.table(head, rows, left=(0, 1)),

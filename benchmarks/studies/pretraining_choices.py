@@ -409,7 +409,7 @@ def section(study: dict[str, Any]) -> str:
         f"Bodies of {shape['layers']} layers and width {shape['width']}, trained by masked-token "
         "prediction unless the row says otherwise, and fine-tuned with one recipe. Losses are in "
         "nats a masked token, seconds are those of pretraining, in processor time. Scores are in "
-        f"percent, mean over {len(first['seeds'])} seeds with 95 % interval ({judged}). "
+        f"percent, {markdown.over(first['seeds'])} ({judged}). "
         f"{source(study, 'lesson 10b')}",
         *blocks,
     )

@@ -45,7 +45,7 @@ from tlcourse.objectives.objective import Model
 from tlcourse.pretraining import PretrainingRecipe
 from tlcourse.transformer import Config, Transformer
 
-SEEDS = (0, 1, 2)
+SEEDS = (0,)  # one more takes about two core hours
 STATIC = "masked, the same masks"
 LEFT_OUT = (STATIC, "permutation LM")
 UNTRAINED = "not pretrained"

@@ -27,6 +27,7 @@ def tiny(monkeypatch, tmp_path, samples, one_process):
     monkeypatch.delenv("TLCOURSE_DATA", raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr(runner, "FOLDER", tmp_path / "runs")
+    monkeypatch.setattr(pretraining_choices, "SEEDS", (0, 1, 2))
 
 
 @pytest.fixture

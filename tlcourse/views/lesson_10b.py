@@ -11,8 +11,7 @@ import numpy as np
 from tlcourse.views.heat_maps import bare, colour_bar, mask_maps, numbers, write_cells
 from tlcourse.views.lines import curves
 from tlcourse.views.panels import draw_line, name_lines, panels
-from tlcourse.views.style import CYCLE, SHADES, Picture, Texts, figure, finish
-from tlcourse.views.style import label_axes as label
+from tlcourse.views.style import CYCLE, SHADES, Picture, Texts, figure, finish, label_axes
 
 Interval = tuple[float, float, float]  # a value and the ends of its interval
 
@@ -82,7 +81,7 @@ def score_terms(terms: Mapping[str, Any], tokens: Sequence[str], **texts: Unpack
         axes.set_title(name, fontsize=10, loc="left")
         axes.set_xticks(range(len(tokens)), tokens, rotation=90, fontsize=8, parse_math=False)
         axes.set_yticks(range(len(tokens)), tokens, fontsize=8, parse_math=False)
-    label(grid[0, 0], x="key", y="query")
+    label_axes(grid[0, 0], x="key", y="query")
     colour_bar(picture, image, list(grid[0]), "score", shrink=0.7)
     return finish(picture)
 
@@ -106,8 +105,8 @@ def expert_loads(loads: Mapping[str, Any], **texts: Unpack[Texts]) -> Picture:
         axes.set_title(f"{name}: % of tokens", fontsize=11, loc="left")
         axes.set_xticks(range(each.shape[1]), range(1, each.shape[1] + 1))
         axes.set_yticks(range(len(each)), range(1, len(each) + 1))
-        label(axes, x="expert")
-    label(grid[0, 0], y="layer")
+        label_axes(axes, x="expert")
+    label_axes(grid[0, 0], y="layer")
     return finish(picture)
 
 
@@ -149,7 +148,7 @@ def choices_compared(
     shown[0].set_ylim(0, 1.1 * highest)  # of all panels
     columns = shown[0].get_subplotspec().get_gridspec().ncols
     for axes in shown[::columns]:
-        label(axes, size=10, y=y_label)
+        label_axes(axes, size=10, y=y_label)
     if len(drawn) > 1:
         name_lines(shown, ends, 1.25)
     return finish(picture)

@@ -27,6 +27,7 @@ from tlcourse.corpora.reading import name_of, source_of
 from tlcourse.corpora.subsets import label_subset, split_by
 from tlcourse.corpora.toy_language import toy_translations
 from tlcourse.corpora.trec import TREC_FINE_LABELS, TREC_LABELS, duplicates_report, trec_with_dev
+from tlcourse.corpora.word_senses import word_senses
 
 if TYPE_CHECKING:
     import datasets
@@ -57,6 +58,7 @@ __all__ = [
     "toy_translations",
     "trec_with_dev",
     "treebank",
+    "word_senses",
 ]
 
 SOURCES: dict[str, Callable[[Corpus], Splits | StreamedSplits]] = {

@@ -17,7 +17,7 @@ def title_of(picture):
 def test_the_title_says_what_context_saves_only_if_it_saves_most_at_the_first_token():
     falling, flat = [6.0, 5.2, 5.0, 5.0], [5.0, 5.1, 5.0, 5.0]
     picture = losses_in_segment({"alone": falling, "with a memory": flat})
-    assert title_of(picture) == "Context saves 1.00 nats at the first token, 0.00 later"
+    assert title_of(picture) == "1.00 nats less at the first token, 0.00 at the last"
     assert picture.alt == (
         "Loss: alone: 6.00 at the first token, 5.00 at the last; "
         "with a memory: 5.00 at the first token, 5.00 at the last."

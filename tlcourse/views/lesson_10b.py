@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from tlcourse.views.heat_maps import bare, colour_bar, mask_maps, numbers, write_cells
 from tlcourse.views.lines import curves
@@ -19,21 +20,23 @@ Interval = tuple[float, float, float]  # a value and the ends of its interval
 def losses_in_segment(losses: Mapping[str, Sequence[float]], **texts: Unpack[Texts]) -> Picture:
     """The loss in nats at each position of a segment, without earlier context and with it.
 
-    The title says what the context saves, if it saves most at the first token.
+    The title says by how much the last curve is lower, if it is so most at the first token.
     """
     arrays = [np.asarray(each, float) for each in losses.values()]
     saved = arrays[0] - arrays[-1]
     title = "The loss by position in the segment"
     if saved[0] == saved.max() > 0:
-        late = saved[len(saved) // 2 :].mean()
-        title = f"Context saves {saved[0]:.2f} nats at the first token, {late:.2f} later"
+        title = f"{saved[0]:.2f} nats less at the first token, {saved[-1]:.2f} at the last"
     told = "; ".join(
         f"{name}: {each[0]:.2f} at the first token, {each[-1]:.2f} at the last"
         for name, each in zip(losses, arrays, strict=True)
     )
     series = {name: (range(1, len(each) + 1), each) for name, each in losses.items()}
     labels = {"x_label": "position in the segment", "y_label": "nats per token"}
-    return curves(series, **labels, **{"title": title, "alt": f"Loss: {told}."} | texts)
+    picture = curves(series, **labels, **{"title": title, "alt": f"Loss: {told}."} | texts)
+    picture.axes[0].set_xlim(left=1)
+    picture.axes[0].xaxis.set_major_locator(MaxNLocator(integer=True))
+    return picture
 
 
 def streams(
@@ -51,7 +54,7 @@ def streams(
         f"{name}: {np.asarray(each).sum()} of {np.asarray(each).size} True"
         for name, each in maps.items()
     )
-    labels = {"x_label": "this token", "y_label": "output at this token depends on"}
+    labels = {"x_label": "depends on", "y_label": "the output at"}
     texts = {"title": f"The order of prediction: {steps}", "alt": f"{told}."} | texts
     return mask_maps(maps, tokens, note="●  yes      ×  no", **labels, **texts)
 
@@ -114,11 +117,12 @@ def choices_compared(
     tables: Mapping[str, Mapping[str, Mapping[str, Interval]]],
     *,
     y_label: str = "",
+    bottom: float = 0,
     **texts: Unpack[Texts],
 ) -> Picture:
     """A panel for each question: `tables` maps it to rows, a row to series of (value, low, high).
 
-    All rows have the same series; one alone gets no name. Raises ValueError where they differ.
+    All rows have the same series; one alone gets no name. The axes begin at `bottom`. Raises ValueError where they differ.
     """
     names = {tuple(row) for rows in tables.values() for row in rows.values()}
     if len(names) != 1:
@@ -145,7 +149,7 @@ def choices_compared(
     highest = max(
         value[2] for rows in tables.values() for row in rows.values() for value in row.values()
     )
-    shown[0].set_ylim(0, 1.1 * highest)  # of all panels
+    shown[0].set_ylim(bottom, highest + 0.1 * (highest - bottom))  # of all panels
     columns = shown[0].get_subplotspec().get_gridspec().ncols
     for axes in shown[::columns]:
         label_axes(axes, size=10, y=y_label)

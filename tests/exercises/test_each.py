@@ -14,6 +14,7 @@ HELPERS = {
     "bpe.train": ["best_of"],
     "adaptation.own_scheme": ["SmallByBlock"],
     "heads.tag_targets": ["IGNORED"],
+    "words.ngram_buckets": ["fnv1a"],
 }
 
 

@@ -1,0 +1,1 @@
+"""Exercises of lesson 11: vectors for words, from counts to contexts."""

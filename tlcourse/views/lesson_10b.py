@@ -122,7 +122,8 @@ def choices_compared(
 ) -> Picture:
     """A panel for each question: `tables` maps it to rows, a row to series of (value, low, high).
 
-    All rows have the same series; one alone gets no name. The axes begin at `bottom`. Raises ValueError where they differ.
+    All rows have the same series; one alone gets no name. The axes begin at `bottom`. Raises
+    ValueError where the series differ.
     """
     names = {tuple(row) for rows in tables.values() for row in rows.values()}
     if len(names) != 1:

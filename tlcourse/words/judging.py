@@ -142,7 +142,7 @@ def analogies(vectors: Rows, questions: Table, *, exclude: bool = True) -> Analo
     rows = {word: number for number, word in enumerate(vectors.words)}
     sections, *words = _columns(questions, "section", "a", "b", "c", "d")
     ids = np.array([[rows.get(word, -1) for word in column] for column in words], int).T
-    known = (ids >= 0).all(1)
+    known = np.all(ids >= 0, axis=1)
     covered, right = np.flatnonzero(known), np.zeros(len(ids), bool)
     for start in range(0, len(covered), BATCH):
         batch = covered[start : start + BATCH]

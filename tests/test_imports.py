@@ -20,7 +20,7 @@ FLOORS = {
             "environment sizes device files ranges recipes results signals views wording",
             "bpe transformer words",
             "corpora batching objectives metrics spans generation checkpoints huggingface released "
-            "memory",
+            "glove memory",
             "training",
             "pretraining evaluation adaptation probing looking",
             "exercises lessons milestones grading page site cli __main__",

@@ -182,6 +182,27 @@ def test_sentences_and_their_translations_are_as_many_and_distinct():
     assert len(german) == len(english) == len(set(german)) == len(set(english)) == 60
 
 
+def test_pairs_of_words_and_selections_of_them_are_as_in_wordsim():
+    splits = corpora.load("wordsim-353", source="sample")
+    every, similar, related = (
+        {frozenset(pair) for pair in zip(rows["word1"][:], rows["word2"][:], strict=True)}
+        for rows in splits.values()
+    )
+    assert [*splits] == ["test", "similarity", "relatedness"]
+    assert similar | related == every and len(similar & related) == 10
+
+
+def test_analogies_combine_three_pairs_of_each_section():
+    rows = corpora.load("google-analogies", source="sample")["test"]
+    sections = Counter(rows["section"][:])
+    assert sections == dict.fromkeys(corpora.labels_of("google-analogies"), 6)
+    questions = [tuple(row.values()) for row in rows]
+    for section in sections:
+        pairs = {each[1:3] for each in questions if each[0] == section}
+        made = {(section, *one, *two) for one in pairs for two in pairs - {one}}
+        assert made == {each for each in questions if each[0] == section} and len(pairs) == 3
+
+
 @pytest.mark.parametrize("file", LABELLED["sst-2"])
 def test_phrases_are_tokenised_like_sst_2(file):
     rows = published_rows("sst-2", file)

@@ -57,6 +57,20 @@ def test_scores_are_numbers_and_what_names_the_sources_is_not_read(tmp_path: Pat
     ]
 
 
+def test_words_are_in_lower_case_and_line_ends_may_be_windows(tmp_path: Path) -> None:
+    judged = "FBI\tfingerprint\t6.94\r\ntiger\ttiger\t10.00\r\n"
+    assert rows_of("wordsim-353", tmp_path / "EN-WS-353-ALL.txt", judged) == [
+        {"word1": "fbi", "word2": "fingerprint", "score": 6.94},
+        {"word1": "tiger", "word2": "tiger", "score": 10.0},
+    ]
+    text = ": family\nman woman King Queen\n: gram8-plural\ncat cats mouse mice\n"
+    found = rows_of("google-analogies", tmp_path / "questions-words.txt", text)
+    assert [[*row.values()] for row in found] == [
+        ["family", "man", "woman", "king", "queen"],
+        ["gram8-plural", "cat", "cats", "mouse", "mice"],
+    ]
+
+
 def test_tokens_of_wikiann_have_their_language_before_them(tmp_path: Path) -> None:
     text = "en:Ann\tB-PER\nen:en:x\tO\n\nen:Lund\tB-LOC\n"
     assert rows_of("wikiann", tmp_path / "en.dev", text) == [
@@ -149,6 +163,11 @@ def test_translations_stand_in_a_file_of_their_own_packed_or_not(tmp_path: Path)
         ("mrpc", "msr_paraphrase_test.txt", "#1 String\t#2 String\na\tb\n", "line 2: .*Quality"),
         ("stsb", "sts-dev.csv", "a\tb\t2016\t1\t5.1\tone\ttwo\n", "line 1: .*score from 0 to 5"),
         ("stsb", "sts-dev.csv", "a\tb\t2016\t1\t4\tone\n", "line 1: expected sentence1"),
+        ("simlex-999", "EN-SIMLEX-999.txt", "old\tnew\t10.1\n", "line 1: .*score from 0 to 10"),
+        ("men", "EN-MEN-TR-3k.txt", "sun\tsunlight\t50.0\nsun\t49.0\n", "line 2: .*from 0 to 50"),
+        ("google-analogies", "questions-words.txt", "man woman king queen\n", "one of the 14 sec"),
+        ("google-analogies", "questions-words.txt", ": plural\na b c d\n", "line 2: .*14 sections"),
+        ("google-analogies", "questions-words.txt", ": family\na b c\n", "line 2: .*four words"),
         ("sst-2", "dev.tsv", "text\tlabel\nfine\t1\n", r"dev\.tsv(.xz)?, line 2: .*'sentence'"),
         ("sst-2", "dev.tsv", "sentence\tlabel\nfine\n", "line 2: expected a line with the fields"),
         ("sst-2", "dev.tsv", "sentence\tlabel\na\t1\nfine\t-1\n", "line 3: .*labels 0, 1, got"),

@@ -55,6 +55,15 @@ def test_a_damaged_file_is_named(mirror: Path, file: str, content: bytes, messag
         corpora.load(path.parent.name)
 
 
+def test_several_data_sets_may_share_a_folder(mirror: Path) -> None:
+    (mirror / "word_similarity").mkdir()
+    (mirror / "word_similarity" / "EN-MEN-TR-3k.txt").write_text("sun\tsunlight\t50.0\n")
+    with pytest.raises(corpora.DataError, match="men test .local mirror.: expected 3,000 rows, go"):
+        corpora.load("men")
+    with pytest.raises(corpora.DataError, match="TLCOURSE_DATA has no simlex-999"):
+        corpora.load("simlex-999", source="local")
+
+
 def test_a_streamed_file_is_verified_at_its_end(mirror: Path) -> None:
     path = mirror / "wikipedia-standin" / "wiki.train.tokens.xz"
     path.parent.mkdir()

@@ -201,6 +201,31 @@ def test_the_file_of_wsc273_names_the_right_candidate_first_and_the_rows_do_not(
     assert len(set(rows["text"][:])) == 273
 
 
+def test_what_is_not_unique_in_the_word_judgements() -> None:
+    """The data cards say so."""
+    pairs = {}
+    for name in ("wordsim-353", "simlex-999", "men", "rare-words"):
+        for split, rows in load(name).items():
+            both = zip(rows["word1"][:], rows["word2"][:], strict=True)
+            pairs[f"{name} {split}"] = {frozenset(pair) for pair in both}
+    assert [len(each) for each in pairs.values()] == [351, 203, 251, 998, 3_000, 2_033]
+    every, similar, related, _, men, rare = pairs.values()
+    assert similar | related == every and len(similar & related) == 103
+    assert (len(frozenset().union(*men)), len(frozenset().union(*rare))) == (751, 2_951)
+
+
+def test_what_is_not_unique_in_the_analogies() -> None:
+    """The data card says so."""
+    sections, *words = load("google-analogies")["test"][:].values()
+    questions = [*zip(*words, strict=True)]
+    assert len(set(questions)) == 19_373 and all(len(set(each)) == 4 for each in questions)
+    assert len({pair for a, b, c, d in questions for pair in ((a, b), (c, d))}) == 550
+    answers = {(section, *each) for section, each in zip(sections, questions, strict=True)}
+    assert len(answers) - len({each[:4] for each in answers}) == 19
+    semantic = sum(not section.startswith("gram") for section in sections)
+    assert (semantic, len(questions) - semantic) == (8_869, 10_675)
+
+
 def test_letters_alone_find_few_translations() -> None:
     """The data card says so."""
     german, english = load("tatoeba")["test"][:].values()
@@ -215,14 +240,21 @@ def test_letters_alone_find_few_translations() -> None:
 PAIRS = {"good", "bad", "premise", "hypothesis", "sentence1", "sentence2", "choice1", "choice2"}
 PAIRS |= {"german", "english"}
 TEXTS = {"text", "tokens", "question", "paragraph"} | PAIRS  # columns, not labels or names
+WORDS = {"word1", "word2", "a", "b", "c", "d"}  # one word each: those of a row are its text
 PROSE = {"wikitext-2", "wikitext-103", "wnut17"}  # short lines of it may be anyone's
+
+
+def texts_of(rows: datasets.Dataset) -> Iterator[str]:
+    """The texts of a split, column by column; the words of a row are put in alphabetical order."""
+    words = [rows[name][:] for name in rows.column_names if name in WORDS]
+    yield from (" ".join(sorted(row)) for row in zip(*words, strict=True))
+    for value in itertools.chain(*(rows[name][:] for name in TEXTS & set(rows.column_names))):
+        yield " ".join(value) if isinstance(value, list) else value
 
 
 def words_of(data: datasets.DatasetDict, longest: int | None = None) -> Iterator[str]:
     """The words of every text up to `longest` characters, case and punctuation left out."""
-    columns = [rows[name] for rows in data.values() for name in TEXTS & set(rows.column_names)]
-    for value in itertools.chain.from_iterable(column[:] for column in columns):
-        text = " ".join(value) if isinstance(value, list) else value
+    for text in itertools.chain.from_iterable(map(texts_of, data.values())):
         if longest is None or len(text) <= longest:
             yield " ".join(re.findall(r"\w+", text.lower()))
 

@@ -8,7 +8,7 @@ import pytest
 from tests.corpora.stand_in import endpoint_of, load, loaded, serving
 from tests.corpora.test_each import facts_of
 from tlcourse import corpora, files
-from tlcourse.corpora import catalogue
+from tlcourse.corpora import catalogue, release
 
 CORPUS = catalogue.get("ud-english-ewt")
 PATH = f"/{CORPUS.release.repository}/{CORPUS.release.tag}/"
@@ -124,3 +124,16 @@ def test_only_what_has_a_release_is_asked_for_it() -> None:
         corpora.load("trec", source="release")
     with pytest.raises(corpora.DataError, match="it is not on the Hugging Face Hub"):
         corpora.load("ud-english-ewt", source="hub")
+
+
+def test_a_file_in_a_folder_of_the_repository_is_asked_for_there(tmp_path, monkeypatch) -> None:
+    asked = {}
+    monkeypatch.setattr(release.constants, "HF_ASSETS_CACHE", str(tmp_path))
+    monkeypatch.setattr(release.constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(release.hub, "answers", lambda address: True)
+    monkeypatch.setattr(release, "_download", asked.__setitem__)
+    men = catalogue.get("men")
+    found = release.fetch(men)
+    file = "data/word-sim/EN-MEN-TR-3k.txt"
+    address = f"{release.ADDRESS}/mfaruqui/eval-word-vectors/{men.release.tag}/{file}"
+    assert asked == {address: found["test"]} and found["test"].as_posix().endswith(file)

@@ -73,7 +73,7 @@ NOT_COMPARABLE = "numbers on it cannot be compared with published ones"
 def load(name: str, *, source: str | None = None) -> Splits | StreamedSplits:
     """The data set `name`, verified; `source` forces "local", "hub", "release" or "sample".
 
-    "hub" is the Hugging Face Hub; UD English EWT comes from its "release" on GitHub in its place.
+    "hub" is the Hugging Face Hub; some data sets come from a "release" on GitHub in its place.
     TREC's columns are text, label (the coarse name) and fine (such as LOC:city); the columns of
     the other data sets are listed in their modules (`help("tlcourse.corpora.rte")`) and cards.
     `wikipedia-standin` (447 MB) is streamed, and verified when its end is reached. Raises DataError

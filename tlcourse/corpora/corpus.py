@@ -18,7 +18,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Release:
-    """A repository on GitHub and, for each split, its file there at a fixed tag."""
+    """A repository on GitHub and, for each split, its file there at a fixed tag or commit."""
 
     repository: str
     tag: str
@@ -46,6 +46,7 @@ class Corpus:
     places: tuple[Place, ...] = ()
     release: Release | None = None
     sample: str | None = None  # the folder of the bundled sample
+    folder: str = ""  # of a mirror, where several data sets share one; else that of the name
     archive: str | None = None
     blank_after_title: bool = True  # titles of articles have a blank line after them, too
     whole_texts: bool = False  # a row is a whole, untokenised text, not a line of WikiText

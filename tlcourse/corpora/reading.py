@@ -45,7 +45,8 @@ def local_folder(corpus: Corpus) -> Path:
         raise Absent("TLCOURSE_DATA is not set")
     if not Path(mirror).is_dir():
         raise DataError(f"expected a folder in TLCOURSE_DATA, got {mirror!r}; correct or unset it")
-    for name in (corpus.name, corpus.name.replace("-", "_")):
+    names = [corpus.name, corpus.name.replace("-", "_"), corpus.folder]
+    for name in filter(None, names):
         if _files_in(corpus, Path(mirror) / name):
             return Path(mirror) / name
     raise Absent(f"TLCOURSE_DATA has no {corpus.name}")

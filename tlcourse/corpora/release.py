@@ -24,7 +24,7 @@ def fetch(corpus: Corpus, *, network: bool = True) -> dict[str, Path]:
         "tlcourse", corpus.name, release.tag, assets_dir=constants.HF_ASSETS_CACHE
     )
     paths = {split: folder / file for split, file in release.files.items()}
-    missing = [path for path in paths.values() if not path.exists()]
+    missing = [split for split, path in paths.items() if not path.exists()]
     if not missing:
         return paths
     if not network or constants.HF_HUB_OFFLINE:
@@ -32,8 +32,9 @@ def fetch(corpus: Corpus, *, network: bool = True) -> dict[str, Path]:
     if not hub.answers(ADDRESS):
         raise Absent("GitHub does not answer")
     print(f"[data] {corpus.name}: fetching {release.tag} of {release.repository}, once")
-    for path in missing:
-        _download(f"{ADDRESS}/{release.repository}/{release.tag}/{path.name}", path)
+    for split in missing:
+        file = release.files[split]
+        _download(f"{ADDRESS}/{release.repository}/{release.tag}/{file}", paths[split])
     return paths
 
 

@@ -6,11 +6,19 @@
     text = words.read(lines, min_count=5)                # the ids of its words, and its vocabulary
     text.vocabulary.words[:3]                            # ('the', 'of', 'and')
 
+    counts = words.cooccurrences(text, window=5)         # (words, words), sparse and symmetric
+    matrix = words.svd(words.ppmi(counts), width=100)    # (words, 100); words.glove(counts) as well
+    words.Vectors(text.vocabulary.words, matrix).nearest("water")
+    words.brown(text, clusters=50)                       # {path of bits: words, …}
+
 `Vectors` holds one row for each word, whatever learnt them. `correlation` compares them with the
 scores that people gave to pairs of words, such as those of `corpora.load("men")`, and `analogies`
 counts how often they find the missing word.
 """
 
+from tlcourse.words.clusters import brown
+from tlcourse.words.counts import bigrams, cooccurrences, ppmi, svd
+from tlcourse.words.global_vectors import glove
 from tlcourse.words.judging import Analogies, Answers, Correlation, analogies, correlation
 from tlcourse.words.text import Text, Vocabulary, read, split
 from tlcourse.words.vectors import Vectors
@@ -23,7 +31,13 @@ __all__ = [
     "Vectors",
     "Vocabulary",
     "analogies",
+    "bigrams",
+    "brown",
+    "cooccurrences",
     "correlation",
+    "glove",
+    "ppmi",
     "read",
     "split",
+    "svd",
 ]

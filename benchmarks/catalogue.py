@@ -21,6 +21,7 @@ STUDIES = {  # by module of `studies`, the names of what it measures
     "objectives": ("objectives",),
     "pretexts": ("pretexts",),
     "pretraining_choices": ("pretraining_choices",),
+    "word_vectors": ("word_vectors",),
     "scaling": ("scaling",),
     "ablation": ("ablation",),
     "eight_bits": ("eight_bits",),

@@ -135,6 +135,15 @@ class Size:
     cities_steps: int = _at(8, 200, 300)  # optimizer steps of an XLNet on names of cities
     deberta_steps: int = _at(6, 300, 3_000)  # optimizer steps of a DeBERTa
     variant_steps: int = _at(6, 240, 3_000)  # optimizer steps of each variant
+    # Lesson 11, word vectors
+    words_min_count: int = _at(1, 5, 5)  # occurrences that a word needs
+    words_few: int = _at(200, 3_000, 10_000)  # words of the vocabulary for what learners write
+    words_steps: int = _at(8, 1_000, 5_000)  # optimizer steps of their skip-gram
+    words_width: int = _at(8, 100, 300)  # numbers in a vector
+    words_epochs: int = _at(1, 5, 5)  # passes over the text
+    words_topics: int = _at(2, 10, 50)  # topics of the articles
+    words_clusters: int = _at(4, 30, 30)  # Brown clusters
+    words_clustered: int = _at(40, 1_000, 1_000)  # words that are clustered
     # The demonstrations of `tlcourse milestone`
     milestone_steps: int = _at(8, 100, 100)  # optimizer steps of the training loop
     milestone_epochs: int = _at(1, 12, 12)  # passes over the questions with LoRA

@@ -250,6 +250,13 @@ from tlcourse.views.lesson_10b import (
     score_terms,
     streams,
 )
+from tlcourse.views.lesson_11 import (
+    agreement,
+    cluster_tree,
+    context_window,
+    senses_by_layer,
+    word_map,
+)
 from tlcourse.views.lines import curves, smooth
 from tlcourse.views.links import arcs, token_lines
 from tlcourse.views.panels import by_layer
@@ -265,6 +272,7 @@ __all__ = [
     "ablation_grid",
     "accuracy_by_layer",
     "adapters_in_block",
+    "agreement",
     "alignment",
     "all_heads",
     "answer_and_trap",
@@ -292,7 +300,9 @@ __all__ = [
     "class_scores",
     "classifier_on_body",
     "clocks",
+    "cluster_tree",
     "confusion",
+    "context_window",
     "control_task",
     "corrupted_texts",
     "costs_of_schemes",
@@ -414,6 +424,7 @@ __all__ = [
     "seen_and_asked",
     "selectivity_by_layer",
     "self_training_loop",
+    "senses_by_layer",
     "signal_pipeline",
     "singular_values_by_round",
     "singular_values_of_steps",
@@ -452,6 +463,7 @@ __all__ = [
     "who_sees_whom",
     "who_writes",
     "whole_model",
+    "word_map",
     "words_changed",
     "words_in_context",
     "worth_of_parts",

@@ -140,7 +140,7 @@ def senses_by_layer(
 
 
 def cluster_tree(clusters: Mapping[str, Sequence[str]], **texts: Unpack[Texts]) -> Picture:
-    """A binary tree: `clusters` maps paths of bits from the root to words; the first ones are named.
+    """A binary tree: `clusters` maps paths of bits from the root to words, as many as fit.
 
     The paths are sorted, so that what belongs together stands together. Raises ValueError without
     at least two clusters.

@@ -328,11 +328,11 @@ def section(study: Mapping[str, Any]) -> str:
     plan = study["plan"]
     return markdown.section(
         "## How well vectors of words agree with people",
-        f"Spearman's rank correlation of cosines (width {plan['width']}) with people's scores, over "
-        "the pairs of which both words have a vector, and the share of Google's analogies answered "
-        "rightly (3CosAdd, without the words of the question). Means over seeds and Student's "
-        "intervals; of a single run, a bootstrap interval over the pairs. Seconds are processor "
-        "time of one thread. Vectors in context are the mean state of a word in at most "
+        f"Spearman's rank correlation of cosines (width {plan['width']}) with people's scores, "
+        "over the pairs of which both words have a vector, and the share of Google's analogies "
+        "answered rightly (3CosAdd, without the words of the question). Means over seeds and "
+        "Student's intervals; of a single run, a bootstrap interval over the pairs. Seconds are "
+        "processor time of one thread. Vectors in context are the mean state of a word in at most "
         f"{plan['occurrences']} passages of WikiText-2. {source(study, 'lesson 11')}",
         markdown.table(head, [cells for row in study["rows"] for cells in _cells(row)]),
         f"Pairs covered on {WIKITEXT}: {_covered(study['rows'][0])}.",

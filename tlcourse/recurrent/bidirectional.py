@@ -1,13 +1,12 @@
 """ELMo's language model: two LSTMs, one for each direction (Peters et al., 2018)."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 
 import torch
 from torch import Tensor, nn
 
 from tlcourse.recurrent.config import BiLSTMConfig, LSTMConfig
-from tlcourse.recurrent.model import LSTM, LSTMLayer, check_padding
+from tlcourse.recurrent.model import LSTM, check_padding
 
 
 class BiLSTM(nn.Module):
@@ -32,10 +31,10 @@ class BiLSTM(nn.Module):
         return self.forward_lm.embedding
 
     @property
-    def blocks(self) -> list[Sequence[LSTMLayer]]:
+    def blocks(self) -> list[nn.ModuleList]:
         """The layers, each with those of the two directions."""
         pairs = zip(self.forward_lm.blocks, self.backward_lm.blocks, strict=True)
-        return [nn.ModuleList(pair) for pair in pairs]  # type: ignore[misc]
+        return [nn.ModuleList(pair) for pair in pairs]
 
     def hidden_states(self, tokens: Tensor, padding_mask: Tensor | None = None) -> list[Tensor]:
         """(batch, length) ids to the embeddings and the states of each layer, in both directions.

@@ -16,6 +16,7 @@ class LSTMConfig:
     causal: ClassVar[bool] = True
     token_types: ClassVar[int] = 0
     head_transform: ClassVar[bool] = False
+    norm_first: ClassVar[bool] = False
 
     vocabulary_size: int = 8192
     width: int = 256  # of the embedding, which is the head as well, and of the last layer's states
@@ -43,6 +44,11 @@ class LSTMConfig:
         """The number of layers."""
         return len(self.units)
 
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """The widths of the states: those of the embeddings and of each layer."""
+        return (self.width, *self.units[:-1], self.width)
+
 
 DROPOUTS = ("weight_drop", "embedding_dropout", "input_dropout", "dropout", "output_dropout")
 
@@ -62,6 +68,11 @@ class BiLSTMConfig(LSTMConfig):
         super().__post_init__()
         if self.width % 2:
             raise ValueError(f"expected an even width, half for each direction, got {self.width}")
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """The widths of the states, in both directions together."""
+        return (self.width, *(2 * units for units in self.units[:-1]), self.width)
 
 
 def awd_lstm(**changes: Any) -> LSTMConfig:

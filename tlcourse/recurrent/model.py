@@ -5,6 +5,7 @@ al. (2018, AWD-LSTM).
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -67,6 +68,9 @@ class LSTMLayer(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(batch, length, inputs) to (batch, length, width)."""
         return self.read(x)[0]
+
+    def compile(self, *arguments: Any, **options: Any) -> None:
+        """Does nothing, because PyTorch computes all steps of a layer in one operation already."""
 
 
 class LSTM(nn.Module):

@@ -158,7 +158,7 @@ def full_disk(name: str, most: int):
         ("tlcourse.pretraining.corpus:write_corpus", "corpus/tokens.bin"),
         ("tlcourse.training.resuming:Resume.save", "training_state.pt"),
         ("tlcourse.pretraining.logs:JsonLog.__call__", "log.jsonl"),
-        ("tlcourse.checkpoints:save_model", "checkpoint/model.safetensors"),
+        ("tlcourse.checkpoints:save_file", "checkpoint/model.safetensors"),
     ],
 )
 def test_a_full_disk_is_one_line_that_names_the_file_and_the_same_command_goes_on(
@@ -251,7 +251,7 @@ MOMENTS = {
     "before": ("tlcourse.pretraining.run.optimizers_for", "is prepared, but no step is saved yet"),
     "step": ("tlcourse.pretraining.logs.Progress.__call__", "5 steps are done and saved in run"),
     "write": ("tlcourse.checkpoints.write_shape", "all steps are done and saved in run, but"),
-    "weights": ("tlcourse.checkpoints.save_model", "but the checkpoint is not written yet"),
+    "weights": ("tlcourse.checkpoints.save_file", "but the checkpoint is not written yet"),
     "measure": (
         "tlcourse.evaluation.measuring.evaluate",
         "the checkpoint is in run/checkpoint, but has",

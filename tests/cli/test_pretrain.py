@@ -20,6 +20,7 @@ from tlcourse import checkpoints, files, pretraining
 from tlcourse.cli import command_line, main
 from tlcourse.cli import pretrain as command
 from tlcourse.evaluation import model_card
+from tlcourse.recurrent import LSTM, LSTMConfig
 from tlcourse.training import Resume
 
 SHAPE = ["--width", "32", "--layers", "1", "--heads", "2", "--vocabulary", "400"]
@@ -150,6 +151,16 @@ def full_disk(name: str, most: int):
             yield
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+
+
+def test_a_start_that_is_no_transformer_is_refused(tmp_path, capsys):
+    tokenizer = checkpoints.load("causal-small")[1]
+    model = LSTM(LSTMConfig(tokenizer.vocabulary_size, 8, (8,)))
+    checkpoints.save(tmp_path / "lstm", model, tokenizer)
+    start = ["--start", str(tmp_path / "lstm")]
+    assert main(["pretrain", "--out", str(tmp_path / "run"), *start, *BUDGET]) == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert "expected a Transformer as the start, got the LSTM " in told and "lstm; train" in told
 
 
 @pytest.mark.parametrize(

@@ -277,6 +277,19 @@ def test_an_adapted_classifier_is_kept_with_its_body(config, tmp_path):
     assert torch.equal(loaded.probabilities(TEXTS, compute=PLAIN), expected)
 
 
+@two_kinds
+@torch.no_grad()
+def test_states_can_be_changed_while_the_model_runs(config):
+    model, tokens = body(config), torch.randint(SIZE, (2, 9))
+    states = model.hidden_states(tokens)
+    directions = np.eye(config.widths[1])[:2]
+    with probing.removing(model, directions, 1):
+        found = model.hidden_states(tokens)
+    assert torch.equal(found[0], states[0])
+    assert not found[1][..., :2].any() and torch.equal(found[1][..., 2:], states[1][..., 2:])
+    assert not torch.equal(found[2], states[2])
+
+
 def test_readings_that_a_recurrent_model_does_not_have_are_refused():
     model, both = body(CONFIG, 275), body(BOTH, 275)
     assert len(sentence_scores(model, OF_ARTICLES, ["The rain."], compute=PLAIN)) == 1

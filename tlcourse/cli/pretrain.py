@@ -306,8 +306,8 @@ def _start(
     base, known = checkpoints.load(arguments.start)
     if not isinstance(base, Transformer):
         raise ValueError(
-            f"expected a Transformer as the start, got {arguments.start}, a {type(base).__name__}; "
-            "train it further with `pretraining.pretrain`"
+            f"expected a Transformer as the start, got the {type(base).__name__} "
+            f"{arguments.start}; train it further with `pretraining.pretrain`"
         )
     own = {name: getattr(base.config, name) for name in SHAPE}
     wrong = [f"{SHAPE[name][0]} {value}" for name, value in given.items() if value != own[name]]

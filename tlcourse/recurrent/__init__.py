@@ -22,7 +22,7 @@ pair of language models, whose states are those of both directions:
     CharacterEncoder(width=32)(character_ids(["rain", "trains"]))           # (2, 32)
 """
 
-from tlcourse.recurrent.bidirectional import BiLSTM, mirrored
+from tlcourse.recurrent.bidirectional import BiLSTM, BiLSTMLayer, mirrored
 from tlcourse.recurrent.characters import CharacterEncoder, Highway, character_ids
 from tlcourse.recurrent.config import BiLSTMConfig, LSTMConfig, awd_lstm
 from tlcourse.recurrent.model import LSTM, LockedDropout, LSTMLayer
@@ -31,6 +31,7 @@ __all__ = [
     "LSTM",
     "BiLSTM",
     "BiLSTMConfig",
+    "BiLSTMLayer",
     "CharacterEncoder",
     "Highway",
     "LSTMConfig",

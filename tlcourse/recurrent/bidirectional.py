@@ -1,12 +1,29 @@
 """ELMo's language model: two LSTMs, one for each direction (Peters et al., 2018)."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import torch
 from torch import Tensor, nn
 
 from tlcourse.recurrent.config import BiLSTMConfig, LSTMConfig
-from tlcourse.recurrent.model import LSTM, check_padding
+from tlcourse.recurrent.model import LSTM, LSTMLayer, check_padding
+
+
+class BiLSTMLayer(nn.Module):
+    """The layers of the two directions, side by side: neither reads the states of the other."""
+
+    def __init__(self, forward_layer: LSTMLayer, backward_layer: LSTMLayer):
+        super().__init__()
+        self.forward_layer, self.backward_layer = forward_layer, backward_layer
+
+    def forward(self, x: Tensor, padding_mask: Tensor | None = None) -> Tensor:
+        """(batch, length, inputs) to (batch, length, width), both directions together."""
+        before, after = x.chunk(2, dim=-1)
+        backward = mirrored(self.backward_layer(mirrored(after, padding_mask)), padding_mask)
+        return torch.cat([self.forward_layer(before), backward], dim=-1)
+
+    compile = LSTMLayer.compile
 
 
 class BiLSTM(nn.Module):
@@ -24,17 +41,15 @@ class BiLSTM(nn.Module):
         each = LSTMConfig(**asdict(config) | {"width": config.width // 2})
         self.forward_lm, self.backward_lm = LSTM(each), LSTM(each)
         self.backward_lm.embedding = self.forward_lm.embedding
+        pairs = zip(self.forward_lm.blocks, self.backward_lm.blocks, strict=True)
+        self.blocks: Sequence[BiLSTMLayer] = nn.ModuleList(  # type: ignore[assignment]
+            BiLSTMLayer(*pair) for pair in pairs
+        )
 
     @property
     def embedding(self) -> nn.Embedding:
         """The embedding of both directions."""
         return self.forward_lm.embedding
-
-    @property
-    def blocks(self) -> list[nn.ModuleList]:
-        """The layers, each with those of the two directions."""
-        pairs = zip(self.forward_lm.blocks, self.backward_lm.blocks, strict=True)
-        return [nn.ModuleList(pair) for pair in pairs]
 
     def hidden_states(self, tokens: Tensor, padding_mask: Tensor | None = None) -> list[Tensor]:
         """(batch, length) ids to the embeddings and the states of each layer, in both directions.
@@ -44,12 +59,11 @@ class BiLSTM(nn.Module):
         token; None if there is no padding. Raises ValueError for padding that is not at the end.
         """
         check_padding(padding_mask, tokens)
-        forward = self.forward_lm.hidden_states(tokens)
-        backward = self.backward_lm.hidden_states(mirrored(tokens, padding_mask))
-        return [
-            torch.cat([before, mirrored(after, padding_mask)], dim=-1)
-            for before, after in zip(forward, backward, strict=True)
-        ]
+        embedded = self.forward_lm.embed(tokens), self.backward_lm.embed(tokens)
+        states = [torch.cat(embedded, dim=-1)]
+        for block in self.blocks:
+            states.append(block(states[-1], padding_mask))
+        return states
 
     def hidden(self, tokens: Tensor, padding_mask: Tensor | None = None) -> Tensor:
         """(batch, length) ids to the states of the last layer, (batch, length, width)."""

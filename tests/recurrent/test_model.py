@@ -197,6 +197,7 @@ def test_awd_lstm_has_the_sizes_of_the_paper():
             model = LSTM(config)
         assert count_parameters(model)["total"] == pytest.approx(millions * 1e6, rel=0.02)
         assert all(isinstance(block.down, nn.Identity) for block in model.blocks)
+    assert awd_lstm(output_dropout=0.1) == replace(awd_lstm(), output_dropout=0.1)
 
 
 @pytest.mark.parametrize(

@@ -76,10 +76,10 @@ class BiLSTMConfig(LSTMConfig):
 
 
 def awd_lstm(**changes: Any) -> LSTMConfig:
-    """AWD-LSTM for WikiText-2 (Merity et al., 2018; 34M parameters); `changes` replace fields.
+    """AWD-LSTM for WikiText-2 (Merity et al., 2018; 33.5M parameters); `changes` replace fields.
 
     ULMFiT has these layers, too, with another vocabulary and other rates (Howard & Ruder, 2018).
     """
     shape = LSTMConfig(33_278, width=400, units=(1150, 1150, 400), weight_drop=0.5)
-    rates = replace(shape, embedding_dropout=0.1, input_dropout=0.65, dropout=0.3)
-    return replace(rates, output_dropout=0.4, **changes)
+    rates = {"embedding_dropout": 0.1, "input_dropout": 0.65, "dropout": 0.3, "output_dropout": 0.4}
+    return replace(shape, **rates | changes)

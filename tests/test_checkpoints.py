@@ -5,6 +5,7 @@ from safetensors.torch import load_file, save_file
 from tests.models import PLAIN, noisy
 from tlcourse import checkpoints, files
 from tlcourse.bpe import Tokenizer
+from tlcourse.recurrent import LSTM, LSTMConfig
 from tlcourse.transformer import Config, Transformer
 
 TOKENIZER = Tokenizer.train(["the rain on the trains in the rain"] * 3, 270)
@@ -156,6 +157,31 @@ def test_values_that_no_configuration_has_allocate_nothing(folder, monkeypatch, 
     assert len(str(told.value).splitlines()) == 1 and len(str(told.value)) < 500
 
 
+ABSURD_LSTM = {
+    "kind": ["GRU", None, ["LSTM"], "Transformer", "BiLSTM"],
+    "units": [8, [], ["8"], [0], [10**12], [8.0, 8], [8, True], {}, None, [8] * 10_000],
+    "width": [10**12, 0, 15, None],
+    "weight_drop": [2, "x", -1],
+}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [(name, value) for name, values in ABSURD_LSTM.items() for value in values]
+)
+def test_values_that_no_recurrent_model_has_allocate_nothing(tmp_path, monkeypatch, field, value):
+    checkpoints.save(tmp_path, LSTM(LSTMConfig(275, 16, (8, 12))), TOKENIZER)
+    config = files.read_json(tmp_path / "config.json")
+    assert config["kind"] == "LSTM" and config["units"] == [8, 12]
+    monkeypatch.setattr(checkpoints, "filled", after_the_draft(checkpoints.filled))
+    files.write_json(tmp_path / "config.json", config | {field: value})
+    with pytest.raises(ValueError, match=f"expected .*{tmp_path}|{tmp_path}.* does not fit"):
+        checkpoints.load(tmp_path)
+
+
+def test_a_transformer_s_folder_names_no_kind(folder):
+    assert "kind" not in files.read_json(folder / "config.json")
+
+
 def after_the_draft(filled):
     """`filled`, of which the second model, that with numbers, is a failure."""
 
@@ -248,7 +274,7 @@ def test_a_failing_save_leaves_the_old_weights(folder, monkeypatch):
     def full_disk(*arguments):
         raise OSError("no space left")
 
-    monkeypatch.setattr(checkpoints, "save_model", full_disk)
+    monkeypatch.setattr(checkpoints, "save_file", full_disk)
     with pytest.raises(OSError, match="no space"):
         checkpoints.save(folder, model_of(), TOKENIZER, card=CARD, log=LOG)
     assert (folder / "model.safetensors").read_bytes() == before

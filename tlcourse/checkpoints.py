@@ -1,5 +1,6 @@
 """Checkpoints as folders: half-precision weights, shape, vocabulary, log and model card.
 
+The model is a `Transformer`, an `LSTM` or a `BiLSTM`; of the latter two, config.json has the kind.
 A folder holds `model.safetensors`, `config.json`, `tokenizer.json`, `training.json` and
 `README.md`. Loading checks types, names, shapes and numbers, and never unpickles.
 """
@@ -12,19 +13,28 @@ from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_model
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from tlcourse import device, files, ranges, released
 from tlcourse.bpe import LibraryTokenizer, Tokenizer, load_tokenizer
 from tlcourse.device import Compute
+from tlcourse.recurrent import LSTM, BiLSTM, BiLSTMConfig, LSTMConfig
 from tlcourse.transformer import Block, Config, Transformer, shapes_alone
 from tlcourse.wording import nearest
 
 FOLDER = "data/checkpoints"
 AnyTokenizer = Tokenizer | LibraryTokenizer
+LanguageModel = Transformer | LSTM
+Body = LanguageModel | BiLSTM  # what is saved, and adapted to tasks
+Shape = Config | LSTMConfig  # of a body
+BODIES: dict[type, Any] = {Config: Transformer, LSTMConfig: LSTM, BiLSTMConfig: BiLSTM}
+KINDS: dict[str, type] = {body.__name__: config for config, body in BODIES.items()}
+UNSAID = {"kind": "Transformer"}  # what the config.json of a Transformer does not say
 LATER = {"cross_attention": False}  # fields that early checkpoints lack, with their values
 NUMBERS = {int: ranges.Number(int, least=0, most=2**20), float: ranges.SHARE}  # of a configuration
+NUMBERS_LISTED = tuple[int, ...]
+WORDS = {bool: "true or false", str: "a text", NUMBERS_LISTED: "a list of whole numbers"}
 Model = TypeVar("Model", bound=nn.Module)
 
 
@@ -36,7 +46,7 @@ def names() -> list[str]:
 
 def save(
     folder: str | Path,
-    model: Transformer,
+    model: Body,
     tokenizer: Tokenizer,
     *,
     card: str = "",
@@ -46,7 +56,7 @@ def save(
 
     `card` is the text of README.md, `log` the content of training.json (None: no stage of
     pretraining, no evaluation). Each file is written whole or not at all; the weights come last.
-    Raises ValueError for a variant of the `Transformer`, see `refuse_variants`.
+    Raises ValueError for a model that is no `Body`, see `refuse_variants`.
     """
     refuse_variants(model)
     folder = Path(folder)
@@ -54,44 +64,60 @@ def save(
     files.write_json(folder / "training.json", log or {"legs": [], "evaluation": {}})
     files.write_text(folder / "README.md", card)
     with torch.random.fork_rng(devices=[]):  # a new model draws weights
-        half = Transformer(model.config)
+        half = new(model.config)
     half.load_state_dict(model.state_dict())
     write_weights(folder / "model.safetensors", half.half())
 
 
 def refuse_variants(model: nn.Module) -> None:
-    """Raises ValueError unless the model is a plain `Transformer` of plain blocks.
+    """Raises ValueError unless the model is recurrent, or a plain `Transformer` of plain blocks.
 
     A folder keeps weights and a `Config`, from which a variant, such as ALBERT, a Transformer-XL or
     a model with experts, could not be built again.
     """
     blocks = model.blocks if isinstance(model, Transformer) else []
     kinds = [type(part) for part in (model, *blocks)]
-    other = [kind.__name__ for kind in kinds if kind not in (Transformer, Block)]
+    other = [kind.__name__ for kind in kinds if kind not in (*BODIES.values(), Block)]
     if other:
         raise ValueError(
-            f"expected a Transformer of plain blocks, which its Config describes, got {other[0]}; "
-            "keep its weights with safetensors.torch.save_model, and build it again in code"
+            "expected a Transformer of plain blocks, which its Config describes, or an LSTM, got "
+            f"{other[0]}; keep its weights with safetensors.torch.save_model, and build it again "
+            "in code"
         )
+
+
+def new(config: Shape) -> Body:
+    """Returns a new model of that shape."""
+    return BODIES[type(config)](config)
 
 
 def write_weights(path: Path, model: nn.Module) -> None:
     """Writes the weights of a model, whole; raises `files.Unwritten` if there is no room."""
     with files.atomic(path) as temporary:
         try:
-            save_model(model, str(temporary))
+            save_file(
+                {name: tensor.contiguous() for name, tensor in _tensors(model).items()}, temporary
+            )
         except SafetensorError as error:
             raise files.Unwritten(path, error) from error
 
 
-def write_shape(folder: Path, config: Config, tokenizer: AnyTokenizer) -> None:
+def _tensors(model: nn.Module) -> dict[str, Tensor]:
+    """Returns the tensors of a model by name; those that parts share have their first name."""
+    named = model.state_dict(keep_vars=True)
+    first = {id(tensor): name for name, tensor in reversed(named.items())}
+    return {name: named[name].detach() for name in named if first[id(named[name])] == name}
+
+
+def write_shape(folder: Path, config: Shape, tokenizer: AnyTokenizer) -> None:
     """Writes config.json and tokenizer.json, which `shape` reads."""
-    files.write_json(folder / "config.json", asdict(config))
+    kind = {"kind": BODIES[type(config)].__name__}
+    files.write_json(folder / "config.json", ({} if kind == UNSAID else kind) | asdict(config))
     with files.atomic(folder / "tokenizer.json") as temporary:
         tokenizer.save(temporary)
 
 
-def load(name: str | Path, compute: Compute | None = None) -> tuple[Transformer, AnyTokenizer]:
+def load(name: str | Path, compute: Compute | None = None) -> tuple[Body, AnyTokenizer]:
     """Returns the model (float32, in evaluation mode) and the tokenizer of a checkpoint.
 
     `name` is a shipped name or a folder, or that of a released model: a name in `released.KNOWN`,
@@ -100,6 +126,7 @@ def load(name: str | Path, compute: Compute | None = None) -> tuple[Transformer,
     or ValueError if a file does not fit.
     """
     compute = device.choose() if compute is None else compute
+    model: Body
     model, tokenizer = _released(name) if is_released(name) else _of_ours(folder_of(name))
     model.to(compute.device).set_attention(compute.attention)
     return model.eval(), tokenizer
@@ -126,17 +153,17 @@ def _released(name: str | Path) -> tuple[Transformer, AnyTokenizer]:
     return model.model, model.tokenizer
 
 
-def _of_ours(folder: Path) -> tuple[Transformer, AnyTokenizer]:
+def _of_ours(folder: Path) -> tuple[Body, AnyTokenizer]:
     if (folder / "classifier.json").exists():
         raise ValueError(
             f"expected a checkpoint of a language model, got {folder}, which is a classifier; "
             "read it with `tlcourse predict` or `Classifier.load`"
         )
     config, tokenizer = shape(folder)
-    return filled(lambda: Transformer(config), config, folder / "model.safetensors"), tokenizer
+    return filled(lambda: new(config), config, folder / "model.safetensors"), tokenizer
 
 
-def shape(folder: Path) -> tuple[Config, AnyTokenizer]:
+def shape(folder: Path) -> tuple[Shape, AnyTokenizer]:
     """Returns the configuration in a folder, and its tokenizer.
 
     Raises FileNotFoundError, or ValueError if a file is damaged or the two do not belong together.
@@ -212,30 +239,45 @@ def folder_of(name: str | Path) -> Path:
     )
 
 
-def _config(path: Path) -> Config:
-    values = LATER | files.read_object(path)
-    kinds: dict[str, Any] = {field.name: field.type for field in fields(Config)}
+def _config(path: Path) -> Shape:
+    values = UNSAID | files.read_object(path)
+    kind = values.pop("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ValueError(
+            f"expected a kind out of {', '.join(KINDS)} in {path}, got {reprlib.repr(kind)}; was "
+            "it written by another version?"
+        )
+    made = KINDS[kind]
+    values = (LATER if made is Config else {}) | values
+    kinds: dict[str, Any] = {field.name: field.type for field in fields(made)}
     if set(values) != set(kinds):
         raise ValueError(
             f"expected the fields {sorted(kinds)} in {path}, "
             f"differing: {sorted(set(values) ^ set(kinds))}; was it written by another version?"
         )
-    for name, kind in kinds.items():
-        number, value = NUMBERS.get(kind), values[name]
-        if not (number.holds(value) if number else isinstance(value, kind)):
-            words = number.words if number else {bool: "true or false", str: "a text"}[kind]
+    for name, expected in kinds.items():
+        if not _is(values[name], expected):
+            words = NUMBERS[expected].words if expected in NUMBERS else WORDS[expected]
             raise ValueError(
-                f"expected {words} as {name} in {path}, got {reprlib.repr(value)}; restore the file"
+                f"expected {words} as {name} in {path}, got {reprlib.repr(values[name])}; restore "
+                "the file"
             )
     try:
-        return Config(**values)
+        return made(**values)
     except ValueError as error:
         raise ValueError(
             f"expected the shape of a model in {path}, but {error}; restore the file"
         ) from None
 
 
-def filled(make: Callable[[], Model], config: Config, path: Path, *, draft: bool = True) -> Model:
+def _is(value: Any, kind: Any) -> bool:
+    """Whether a value of a JSON file can be that of a field, whose type is `kind`."""
+    if kind == NUMBERS_LISTED:
+        return isinstance(value, list) and all(_is(each, int) for each in value)
+    return NUMBERS[kind].holds(value) if kind in NUMBERS else isinstance(value, kind)
+
+
+def filled(make: Callable[[], Model], config: Shape, path: Path, *, draft: bool = True) -> Model:
     """Returns the model that `make` returns, with the weights in a file, as float32.
 
     `config` is the shape of its body. Names and shapes are compared with a draft without values, so
@@ -249,10 +291,10 @@ def filled(make: Callable[[], Model], config: Config, path: Path, *, draft: bool
             f"{len(weights)} tensors; copy the whole folder"
         )
     if draft:
-        check_draft(lambda: make().state_dict(), weights, path)
+        check_draft(lambda: _tensors(make()), weights, path)
     model = make()
-    check_shapes(model.state_dict(), weights, path)
-    model.load_state_dict(weights)
+    check_shapes(_tensors(model), weights, path)
+    model.load_state_dict(weights, strict=False)  # a shared tensor is there once
     return model
 
 

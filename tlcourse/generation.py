@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 
 from tlcourse.bpe import EOS, MASK, SPECIALS
+from tlcourse.recurrent import LSTM
+from tlcourse.recurrent.model import State
 from tlcourse.transformer import EncoderDecoder, Transformer, cached, reorder
 
 NEVER = tuple(number for number in range(len(SPECIALS)) if number != EOS)
@@ -17,7 +19,7 @@ NEVER = tuple(number for number in range(len(SPECIALS)) if number != EOS)
 
 @torch.no_grad()
 def generate(
-    model: Transformer | EncoderDecoder,
+    model: Transformer | EncoderDecoder | LSTM,
     tokens: list[int],
     count: int = 40,
     *,
@@ -74,7 +76,7 @@ def generate(
 
 @torch.no_grad()
 def beam_search(
-    model: Transformer | EncoderDecoder,
+    model: Transformer | EncoderDecoder | LSTM,
     tokens: list[int],
     count: int = 40,
     *,
@@ -147,13 +149,15 @@ class _Reading(contextlib.ExitStack):
     """A context that reads the next logits of texts, and reads no token twice if it can.
 
     It can as long as the texts fit into a `Transformer`; later, and for other models, the last
-    `max_length` tokens are read each time. The source of an `EncoderDecoder` is encoded once.
+    `max_length` tokens are read each time. An `LSTM` keeps its state, however long the texts are.
+    The source of an `EncoderDecoder` is encoded once.
     """
 
-    def __init__(self, model: Transformer | EncoderDecoder, source: list[int] | None):
+    def __init__(self, model: Transformer | EncoderDecoder | LSTM, source: list[int] | None):
         super().__init__()
         self.read, self.device = 0, next(model.parameters()).device
-        self.states: Tensor | None = None
+        self.states: Tensor | None = None  # of the source
+        self.state: State | None = None  # of an LSTM
         if isinstance(model, EncoderDecoder):
             if not source:
                 raise ValueError("expected the ids of a source for an encoder-decoder, got none")
@@ -163,11 +167,16 @@ class _Reading(contextlib.ExitStack):
             raise ValueError("expected no source: this model is no encoder-decoder; leave it out")
         self.model = model
         self.keeps = isinstance(model, Transformer)
-        if self.keeps:
+        if isinstance(model, Transformer):  # which is what keeps keys and values
             self.enter_context(cached(model))
 
     def logits(self, texts: Sequence[list[int]]) -> Tensor:
         """(texts, vocabulary) logits, on the CPU, of the ids after texts of equal length."""
+        if isinstance(self.model, LSTM):
+            rows = torch.tensor([ids[self.read :] for ids in texts], device=self.device)
+            self.read = len(texts[0])
+            hidden, self.state = self.model.read(rows, state=self.state)
+            return self.model.logits(hidden[:, -1]).float().cpu()
         longest = self.model.config.max_length
         if self.keeps and len(texts[0]) > longest:
             self.close()  # removes the keys and values: all positions change from now on
@@ -182,5 +191,7 @@ class _Reading(contextlib.ExitStack):
 
     def follow(self, rows: list[int]) -> None:
         """Row i of the texts continues what row `rows[i]` was."""
-        if self.keeps and rows:
+        if self.state is not None:
+            self.state = [(hidden[:, rows], cell[:, rows]) for hidden, cell in self.state]
+        elif self.keeps and rows and isinstance(self.model, Transformer):
             reorder(self.model, torch.tensor(rows, device=self.device))

@@ -21,13 +21,13 @@ import torch
 
 from benchmarks import markdown, runner
 from benchmarks.studies import pretraining_runs
-from benchmarks.studies.lstm import LSTM, Shape, train_lstm
-from tlcourse import checkpoints, corpora, device, evaluation, sizes
+from tlcourse import checkpoints, corpora, evaluation, pretraining, sizes
 from tlcourse.batching import TokenFile
 from tlcourse.bpe import Tokenizer
 from tlcourse.evaluation import Evaluation
 from tlcourse.evaluation.minimal_pairs import PAIRS
 from tlcourse.evaluation.scoring import Score
+from tlcourse.recurrent import LSTM, LSTMConfig
 from tlcourse.transformer import Config
 
 TOKENS = {"tiny": 4_096, "small": 4_000_000, "full": 20_000_000}  # of the models trained here
@@ -40,7 +40,7 @@ PERPLEXITY = f"{pretraining_runs.HELD_OUT} validation"  # of models that read le
 LEARNING_RATES = (2e-3, 4e-3, 8e-3)  # of the LSTM
 TRIED = 20  # each is tried on this fraction of its tokens
 SMALLER = 4  # its batches are this many times smaller: it needs more steps than a Transformer
-SHAPES = {"tiny": (Config(8192, 16, 1, 2, 32, 128), Shape(8192, 16, 16, 1))}
+SHAPES = {"tiny": (Config(8192, 16, 1, 2, 32, 128), LSTMConfig(8192, 16, (16,)))}
 COLUMNS = {
     "model": "model",
     "set": "pairs",
@@ -165,8 +165,8 @@ def _first(name: str, pairs: int, group: str) -> Pairs:
     return [(*row,) for *row, number in zip(*columns, strict=True) if number < pairs]
 
 
-def _shapes() -> tuple[Config, Shape]:
-    return SHAPES.get(sizes.current().name, (Config(), Shape()))
+def _shapes() -> tuple[Config, LSTMConfig]:
+    return SHAPES.get(sizes.current().name, (Config(), LSTMConfig()))
 
 
 def _subject(name: str, tokens: int) -> Subject:
@@ -210,12 +210,16 @@ def _lstm(file: TokenFile, tokenizer: Tokenizer, tokens: int) -> Subject:
 
 
 def _trained(file: TokenFile, tokens: int, learning_rate: float) -> tuple[LSTM, list[dict]]:
-    """An LSTM and its history, from its start or from where it was stopped."""
+    """An LSTM and its history, from its start or from where it was stopped.
+
+    It has no dropout, since it reads every window once; AdamW trains all its weights.
+    """
     shared = pretraining_runs.recipe()
     recipe = replace(
         shared,
         learning_rate=learning_rate,
         muon_learning_rate=None,
+        weight_decay=0.0,
         batch_size=shared.batch_size // SMALLER,
     )
     torch.manual_seed(recipe.seed)
@@ -223,8 +227,7 @@ def _trained(file: TokenFile, tokens: int, learning_rate: float) -> tuple[LSTM, 
     fields = f"{tokens}, {file.digest()}, {recipe}, {model.config}"
     key = hashlib.sha256(fields.encode()).hexdigest()[:16]
     folder = runner.FOLDER / Job.study / f"{RECURRENT}, {key}"
-    history = train_lstm(model, file, tokens, recipe=recipe, compute=device.choose(), folder=folder)
-    return model, history
+    return model, pretraining.pretrain(model, file, tokens, recipe=recipe, folder=folder)
 
 
 def section(study: dict[str, Any]) -> str:

@@ -8,14 +8,9 @@ from datasets import Dataset
 
 from benchmarks import runner
 from benchmarks.studies import behaviour, pretraining_runs
-from benchmarks.studies.lstm import LSTM, Shape, train_lstm
-from tests.evaluation.test_perplexity import PLAIN
 from tlcourse import corpora, files, metrics
 from tlcourse.corpora import blimp
-from tlcourse.evaluation import BLIMP_PUBLISHED, sentence_scores
-from tlcourse.objectives import causal_loss
-from tlcourse.pretraining import PretrainingRecipe
-from tlcourse.transformer import Config, count_parameters
+from tlcourse.evaluation import BLIMP_PUBLISHED
 
 NOUNS = ("the dog", "the boys", "a hat", "the trees", "my house")
 
@@ -109,45 +104,14 @@ def test_other_pairs_are_another_job(sets):
     )
 
 
-def test_the_lstm_is_as_large_as_the_shipped_transformer():
-    parameters = sum(each.numel() for each in LSTM(Shape()).parameters())
-    assert parameters == pytest.approx(count_parameters(Config())["total"], rel=0.01)
-
-
-def test_the_lstm_sees_only_the_past_and_scores_like_a_model():
-    torch.manual_seed(0)
-    model, tokens = LSTM(Shape(300, 8, 12, 2)), torch.randint(300, (2, 9))
-    other = tokens.clone()
-    other[:, 6] = (other[:, 6] + 1) % 300
-    same = model.hidden(tokens) == model.hidden(other)
-    assert same[:, :6].all() and not same[:, 6:].all()
-    nats, targets = causal_loss(model, tokens)
-    logits = model.logits(model.hidden(tokens[:, :-1])).log_softmax(-1)
-    by_hand = -logits.gather(-1, tokens[:, 1:, None]).sum()
-    assert targets == 16 and nats.item() == pytest.approx(by_hand.item(), rel=1e-5)
-
-
-def test_the_lstm_learns_and_goes_on_where_it_was(sets, tmp_path):
-    file, tokenizer = pretraining_runs.corpus(4096)
-    recipe = PretrainingRecipe(batch_size=4, length=32, learning_rate=1e-2, warmup=2)
-    given = {"recipe": recipe, "compute": PLAIN, "folder": tmp_path / "lstm"}
-    models = [LSTM(Shape(8192, 16, 16, 1)) for _ in range(2)]
-    history = train_lstm(models[0], file, 4096, **given)
-    assert len(history) == 32 and history[-1]["loss"] < history[0]["loss"] - 0.3
-    assert train_lstm(models[1], file, 4096, **given) == history
-    scores = [sentence_scores(model, tokenizer, ["It rained."], compute=PLAIN) for model in models]
-    assert scores[0] == scores[1]
-
-
-def test_the_context_reaches_the_head_of_a_new_lstm():
-    torch.manual_seed(0)
-    model, tokens = LSTM(Shape()), torch.randint(8192, (2, 12))
-    other = tokens.clone()
-    other[:, 3] = (other[:, 3] + 1) % 8192
-    states, others = model.hidden(tokens), model.hidden(other)
-    for ahead, least in ((3, 0.3), (6, 0.1)):
-        apart = (states - others)[:, ahead].norm(dim=-1) / states[:, ahead].norm(dim=-1)
-        assert (apart > least).all()
+def test_the_lstm_goes_on_where_it_was(sets):
+    file, _ = pretraining_runs.corpus(4096)
+    model, history = behaviour._trained(file, 4096, 8e-3)
+    assert len(history) > 1 and history[-1]["loss"] < history[0]["loss"]
+    again, same = behaviour._trained(file, 4096, 8e-3)
+    assert same == history
+    for name, tensor in model.state_dict().items():
+        assert torch.equal(again.state_dict()[name], tensor)
 
 
 def test_the_section_is_a_row_a_model_and_one_a_construction():

@@ -295,7 +295,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, base, capsys, monk
     def full(*arguments):
         raise SafetensorError("No space left on device (os error 28)")
 
-    monkeypatch.setattr(checkpoints, "save_model", full)
+    monkeypatch.setattr(checkpoints, "save_file", full)
     assert adapt(tmp_path, base) == 2
     told = capsys.readouterr().err.splitlines()[-1]
     assert told == (

@@ -20,6 +20,7 @@ from tlcourse import checkpoints, files, pretraining
 from tlcourse.cli import command_line, main
 from tlcourse.cli import pretrain as command
 from tlcourse.evaluation import model_card
+from tlcourse.recurrent import LSTM, LSTMConfig
 from tlcourse.training import Resume
 
 SHAPE = ["--width", "32", "--layers", "1", "--heads", "2", "--vocabulary", "400"]
@@ -152,13 +153,23 @@ def full_disk(name: str, most: int):
             resource.setrlimit(resource.RLIMIT_FSIZE, usual)
 
 
+def test_a_start_that_is_no_transformer_is_refused(tmp_path, capsys):
+    tokenizer = checkpoints.load("causal-small")[1]
+    model = LSTM(LSTMConfig(tokenizer.vocabulary_size, 8, (8,)))
+    checkpoints.save(tmp_path / "lstm", model, tokenizer)
+    start = ["--start", str(tmp_path / "lstm")]
+    assert main(["pretrain", "--out", str(tmp_path / "run"), *start, *BUDGET]) == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert "expected a Transformer as the start, got the LSTM " in told and "lstm; train" in told
+
+
 @pytest.mark.parametrize(
     ("where", "file"),
     [
         ("tlcourse.pretraining.corpus:write_corpus", "corpus/tokens.bin"),
         ("tlcourse.training.resuming:Resume.save", "training_state.pt"),
         ("tlcourse.pretraining.logs:JsonLog.__call__", "log.jsonl"),
-        ("tlcourse.checkpoints:save_model", "checkpoint/model.safetensors"),
+        ("tlcourse.checkpoints:save_file", "checkpoint/model.safetensors"),
     ],
 )
 def test_a_full_disk_is_one_line_that_names_the_file_and_the_same_command_goes_on(
@@ -251,7 +262,7 @@ MOMENTS = {
     "before": ("tlcourse.pretraining.run.optimizers_for", "is prepared, but no step is saved yet"),
     "step": ("tlcourse.pretraining.logs.Progress.__call__", "5 steps are done and saved in run"),
     "write": ("tlcourse.checkpoints.write_shape", "all steps are done and saved in run, but"),
-    "weights": ("tlcourse.checkpoints.save_model", "but the checkpoint is not written yet"),
+    "weights": ("tlcourse.checkpoints.save_file", "but the checkpoint is not written yet"),
     "measure": (
         "tlcourse.evaluation.measuring.evaluate",
         "the checkpoint is in run/checkpoint, but has",

@@ -13,6 +13,7 @@ from tlcourse.batching import generator_for
 from tlcourse.bpe import EOS, MASK, PAD, SPECIALS
 from tlcourse.objectives import (
     MASS,
+    BidirectionalLM,
     Denoising,
     Hybrid,
     Masked,
@@ -31,6 +32,7 @@ from tlcourse.objectives import (
 )
 from tlcourse.pretraining import optimizers_for
 from tlcourse.recipes import PretrainingRecipe
+from tlcourse.recurrent import BiLSTM
 from tlcourse.training import train
 from tlcourse.transformer import Config, EncoderDecoder, Transformer, XLNet
 
@@ -57,6 +59,7 @@ VALUES = [
     QuickThoughts(),
     ReplacedTokens(),
     PermutationLM(),
+    BidirectionalLM(),
 ]
 DEPENDS_ON_THE_BATCH = {NextSentence, SentenceOrder, QuickThoughts, ReplacedTokens}
 names = [f"{type(value).__name__}-{'-'.join(getattr(value, 'noises', ()))}" for value in VALUES]
@@ -130,10 +133,11 @@ def test_the_loss_falls_in_30_steps(objective):
 
 
 @each
-def test_the_body_is_a_transformer_whose_weights_are_trained(objective):
+def test_the_body_is_a_model_whose_weights_are_trained(objective):
     model = model_of(objective)
     body = objective.body(model)
-    assert type(body) is (XLNet if type(objective) is PermutationLM else Transformer)
+    others = {PermutationLM: XLNet, BidirectionalLM: BiLSTM}
+    assert type(body) is others.get(type(objective), Transformer)
     nats, _ = objective.loss(model, batch_of(objective))
     nats.backward()
     assert all(p.grad is not None and p.grad.any() for p in body.parameters() if p.ndim == 2)
@@ -194,6 +198,17 @@ def test_the_next_token_s_loss_is_that_over_full_logits():
     expected = plain(model(tokens[:, :-1]), tokens[:, 1:], everywhere)
     nats, targets = objective.loss(model, (tokens,))
     assert (nats.item(), targets) == pytest.approx(expected, rel=1e-5)
+
+
+def test_both_directions_are_those_over_full_logits():
+    objective = BidirectionalLM()
+    model, (tokens,) = model_of(objective), batch_of(objective)
+    after, before = model(tokens)
+    everywhere = torch.ones_like(tokens[:, 1:], dtype=torch.bool)
+    expected = plain(after[:, :-1], tokens[:, 1:], everywhere)[0]
+    expected += plain(before[:, 1:], tokens[:, :-1], everywhere)[0]
+    nats, targets = objective.loss(model, (tokens,))
+    assert (nats.item(), targets) == pytest.approx((expected, 2 * 12 * 24), rel=1e-5)
 
 
 @pytest.mark.parametrize("objective", SEQUENCES)

@@ -22,6 +22,7 @@ from tlcourse.cli import main
 from tlcourse.files import PACKAGE
 from tlcourse.page import build, building, card, drawing, packing, prerender
 from tlcourse.page.models import ADDED, BLOCK, EDITS, FILES, OWN_CONFIG, chosen, shipped
+from tlcourse.recurrent import LSTMConfig
 from tlcourse.transformer import Config, Transformer, gpt2
 
 SMALL = {"width": 8, "layers": 1, "heads": 2, "feed_forward": 8, "vocabulary_size": 300}
@@ -51,7 +52,7 @@ class Page(HTMLParser):
 def checkpoint(folder: Path, config: Config) -> Path:
     tokenizer = Tokenizer.train(["the rain on the trains"] * 3, config.vocabulary_size)
     config = replace(config, vocabulary_size=tokenizer.vocabulary_size)  # what there was to learn
-    checkpoints.save(folder, Transformer(config), tokenizer)
+    checkpoints.save(folder, checkpoints.new(config), tokenizer)
     return folder
 
 
@@ -140,6 +141,9 @@ def test_what_is_refused(model: Path, tmp_path: Path) -> None:
     other = checkpoint(tmp_path / "other", gpt2(**SMALL))
     with pytest.raises(ValueError, match="the course's own block.*got other with rotary False, qk"):
         build(tmp_path / "page.html", [model, other])
+    recurrent = checkpoint(tmp_path / "lstm", LSTMConfig(300, 8, (8,)))
+    with pytest.raises(ValueError, match="the course's own block for the page, got lstm with"):
+        build(tmp_path / "page.html", [model, recurrent])
     with pytest.raises(ValueError, match="different names, got .* twice; rename one"):
         build(tmp_path / "page.html", [model, model])
     with pytest.raises(ValueError, match="at least one language model"):

@@ -14,9 +14,8 @@ from tlcourse import checkpoints, device
 from tlcourse.adaptation.examples import by_length, encode
 from tlcourse.adaptation.pooled import PooledTexts
 from tlcourse.adaptation.similarity import Pair, Rated, listed_pairs
-from tlcourse.checkpoints import AnyTokenizer
+from tlcourse.checkpoints import AnyTokenizer, Body
 from tlcourse.device import Compute
-from tlcourse.transformer import Transformer
 
 
 class BiEncoder(Rated, PooledTexts):
@@ -28,7 +27,7 @@ class BiEncoder(Rated, PooledTexts):
 
     task = "embeddings"
 
-    def __init__(self, body: Transformer, tokenizer: AnyTokenizer, **options: Any):
+    def __init__(self, body: Body, tokenizer: AnyTokenizer, **options: Any):
         super().__init__(body, tokenizer, **options)
         self.head = nn.Linear(1, 1)
         nn.init.ones_(self.head.weight)

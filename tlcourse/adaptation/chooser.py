@@ -14,9 +14,8 @@ from tlcourse import checkpoints, device
 from tlcourse.adaptation.examples import by_length, encode, listed
 from tlcourse.adaptation.knobs import short
 from tlcourse.adaptation.pooled import PooledTexts
-from tlcourse.checkpoints import AnyTokenizer
+from tlcourse.checkpoints import AnyTokenizer, Body
 from tlcourse.device import Compute
-from tlcourse.transformer import Transformer
 
 Choice = tuple[str, Sequence[str]]  # a text, and its candidates
 
@@ -32,7 +31,7 @@ class Chooser(PooledTexts):
 
     def __init__(
         self,
-        body: Transformer,
+        body: Body,
         tokenizer: AnyTokenizer,
         *,
         pooling: str = "mean",

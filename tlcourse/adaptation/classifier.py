@@ -14,9 +14,8 @@ from tlcourse import checkpoints, device
 from tlcourse.adaptation import tables, windows
 from tlcourse.adaptation.examples import Text, by_length, encode, label_names, targets
 from tlcourse.adaptation.pooled import Pooled
-from tlcourse.checkpoints import AnyTokenizer
+from tlcourse.checkpoints import AnyTokenizer, Body
 from tlcourse.device import Compute
-from tlcourse.transformer import Transformer
 
 
 class Classifier(Pooled):
@@ -30,7 +29,7 @@ class Classifier(Pooled):
 
     def __init__(
         self,
-        body: Transformer,
+        body: Body,
         tokenizer: AnyTokenizer,
         labels: Sequence[str],
         *,
@@ -90,7 +89,7 @@ class Classifier(Pooled):
         return super().columns(columns)
 
     @classmethod
-    def from_record(cls, body: Transformer, *arguments: Any) -> "Classifier":
+    def from_record(cls, body: Body, *arguments: Any) -> "Classifier":
         """See `TaskModel.from_record`; the columns of the record say if the texts are pairs."""
         classifier = super().from_record(body, *arguments)
         if "columns" in classifier.about:

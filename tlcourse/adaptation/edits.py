@@ -8,7 +8,7 @@ import copy
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,6 @@ from torch.nn import functional as F
 
 from tlcourse import ranges
 from tlcourse.adaptation.knobs import Adaptable
-from tlcourse.transformer import Block
 
 Edit = Callable[[Adaptable], None]
 Adapted = TypeVar("Adapted", bound=Adaptable)
@@ -24,9 +23,23 @@ LAYERS = ("query", "key", "value", "output", "up", "down")  # the linear layers 
 ATTENTION = LAYERS[:4]
 
 
-def _replace(block: Block, name: str, make: Callable[[nn.Linear], nn.Module]) -> None:
-    """Puts what `make` returns for a linear layer of a block, one of LAYERS, in its place."""
-    owner = block.attention if name in ATTENTION else block
+def _attention(block: nn.Module) -> Any:
+    """Returns the attention of a block; raises ValueError for the layer of a recurrent model."""
+    if not hasattr(block, "attention"):
+        raise ValueError(
+            "expected a body of blocks with attention for this edit, got a recurrent one; choose a "
+            "scheme that adds nothing to the layers, such as gradual unfreezing"
+        )
+    return block.attention
+
+
+def _replace(block: nn.Module, name: str, make: Callable[[nn.Linear], nn.Module]) -> None:
+    """Puts what `make` returns for a linear layer of a block, one of LAYERS, in its place.
+
+    Raises ValueError for the layer of a recurrent model.
+    """
+    attention = _attention(block)
+    owner = attention if name in ATTENTION else block
     setattr(owner, name, make(getattr(owner, name)))
 
 
@@ -162,18 +175,20 @@ class Prefixes:
     def __call__(self, classifier: Adaptable) -> None:
         """Gives every attention layer a prefix of `length` keys and values.
 
-        Raises ValueError for a body whose attention has no place for one, such as an XLNet.
+        Raises ValueError for a body whose attention has no place for one, such as an XLNet, and
+        for a recurrent one.
         """
-        config = classifier.body.config
+        layers = [_attention(block) for block in classifier.body.blocks]
+        config: Any = classifier.body.config
         shape = (2, config.heads, self.length, config.width // config.heads)
-        for block in classifier.body.blocks:
-            if not hasattr(block.attention, "prefix"):
-                kind = type(block.attention).__name__
+        for attention in layers:
+            if not hasattr(attention, "prefix"):
+                kind = type(attention).__name__
                 raise ValueError(
                     f"expected attention that takes a prefix, got {kind}; "
                     "choose another edit, such as LoRA"
                 )
-            block.attention.prefix = nn.Parameter(0.02 * torch.randn(shape))
+            attention.prefix = nn.Parameter(0.02 * torch.randn(shape))
 
 
 class Mix(nn.Module):
@@ -198,7 +213,16 @@ class LayerMix:
     """The classifier reads a learned mix of all layers instead of the last one."""
 
     def __call__(self, classifier: Adaptable) -> None:
-        """Gives the classifier a Mix of the embeddings and the outputs of all blocks."""
+        """Gives the classifier a Mix of the embeddings and the outputs of all blocks.
+
+        Raises ValueError for a recurrent body whose layers have several widths.
+        """
+        widths = classifier.body.config.widths
+        if len(set(widths)) > 1:
+            raise ValueError(
+                f"expected layers of one width to average, got the widths {widths}; choose another "
+                "scheme, or a model whose layers have as many units as its embedding is wide"
+            )
         classifier.mix = Mix(len(classifier.body.blocks) + 1)
 
 

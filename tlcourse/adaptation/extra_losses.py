@@ -16,7 +16,7 @@ from tlcourse import ranges
 from tlcourse.adaptation import windows
 from tlcourse.adaptation.knobs import Adaptable, Tensors, short
 from tlcourse.bpe import Frame, Tokenizer
-from tlcourse.transformer import Transformer
+from tlcourse.checkpoints import Body
 
 Batch = tuple[Tensor, ...]
 Term = Callable[[Adaptable, Batch], Tensor]
@@ -142,7 +142,7 @@ class LanguageModelling:
 
 
 def causal_nats(
-    body: Transformer, tokens: Tensor, mask: Tensor, *, frame: Frame = Tokenizer.frame
+    body: Body, tokens: Tensor, mask: Tensor, *, frame: Frame = Tokenizer.frame
 ) -> Tensor:
     """Returns the mean nats per target over padded texts in a frame; 0 if there is no target.
 

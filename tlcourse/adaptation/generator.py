@@ -17,9 +17,8 @@ from tlcourse.adaptation.knobs import short
 from tlcourse.adaptation.task_model import TaskModel
 from tlcourse.batching import pad
 from tlcourse.bpe import normalise
-from tlcourse.checkpoints import AnyTokenizer
+from tlcourse.checkpoints import AnyTokenizer, LanguageModel
 from tlcourse.device import Compute
-from tlcourse.transformer import Transformer
 
 IGNORED = -100  # the target of a position whose next token is not part of the reply
 Segment = tuple[str, str]  # who speaks, one of the model's speakers or "", and the text
@@ -39,10 +38,11 @@ class Generator(TaskModel):
     """
 
     task, SETTINGS = "text", ("speakers", "choice_weight")
+    body: LanguageModel
 
     def __init__(
         self,
-        body: Transformer,
+        body: LanguageModel,
         tokenizer: AnyTokenizer,
         *,
         speakers: Sequence[str] = (),

@@ -180,8 +180,8 @@ def _layers(classifier: Adaptable) -> dict[str, list[str]]:
     last = len(classifier.body.blocks) - 1
     for name in _body_names(classifier):
         parts = name.split(".")
-        if parts[1] == "blocks":
-            layer = f"block {int(parts[2])}"
+        if "blocks" in parts:  # of a `BiLSTM`, of either direction
+            layer = f"block {int(parts[parts.index('blocks') + 1])}"
         else:
             on_top = parts[1].startswith("norm") and classifier.body.config.norm_first
             layer = f"block {last}" if on_top else "embedding"

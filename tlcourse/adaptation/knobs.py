@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self, cast
 from torch import Tensor, nn
 
 from tlcourse.bpe import Frame
-from tlcourse.transformer import Transformer
+from tlcourse.checkpoints import Body
 
 HOW = (
     "write it as a class whose settings are its fields: @dataclass(frozen=True), then class "
@@ -24,7 +24,7 @@ HOW = (
 class Adaptable(Protocol):
     """What a knob may rely on in the classifier that it is called with."""
 
-    body: Transformer
+    body: Body
     mix: nn.Module | None
     scheme: Any
     added: tuple[str, ...]

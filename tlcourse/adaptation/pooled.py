@@ -9,8 +9,7 @@ from torch.nn import functional as F
 
 from tlcourse.adaptation import windows
 from tlcourse.adaptation.task_model import TaskModel
-from tlcourse.checkpoints import AnyTokenizer
-from tlcourse.transformer import Transformer
+from tlcourse.checkpoints import AnyTokenizer, Body
 
 READ_AT = ("classification token", "last token")  # of one position
 POOLINGS = (*READ_AT, "mean", "concatenation")
@@ -23,7 +22,7 @@ class Pooled(TaskModel):
     """
 
     def __init__(
-        self, body: Transformer, tokenizer: AnyTokenizer, *, outputs: int, pooling: str, **more: Any
+        self, body: Body, tokenizer: AnyTokenizer, *, outputs: int, pooling: str, **more: Any
     ):
         if pooling not in POOLINGS:
             raise ValueError(f"expected a pooling out of {', '.join(POOLINGS)}, got {pooling!r}")

@@ -21,7 +21,6 @@ from tlcourse import __version__, checkpoints, files, released
 from tlcourse.adaptation.knobs import by_name, short
 from tlcourse.adaptation.schemes import KNOBS, SCHEMES, Scheme
 from tlcourse.checkpoints import AnyTokenizer
-from tlcourse.transformer import Config
 
 LARGEST = 30_000_000  # bytes of float32 weights; more are kept in half precision
 RECORD, WEIGHTS = "classifier.json", "model.safetensors"
@@ -39,7 +38,7 @@ KINDS = {  # what a model for each task is, and its class
 class Parts(NamedTuple):
     """The content of a folder without its weights."""
 
-    config: Config
+    config: checkpoints.Shape
     tokenizer: AnyTokenizer
     record: dict[str, Any]  # classifier.json
     scheme: Scheme | None

@@ -13,9 +13,8 @@ from tlcourse import checkpoints, device
 from tlcourse.adaptation.examples import by_length, encode, listed
 from tlcourse.adaptation.knobs import short
 from tlcourse.adaptation.pooled import Pooled
-from tlcourse.checkpoints import AnyTokenizer
+from tlcourse.checkpoints import AnyTokenizer, Body
 from tlcourse.device import Compute
-from tlcourse.transformer import Transformer
 
 Pair = tuple[str, str]
 
@@ -39,7 +38,7 @@ class Rated(Pooled):
 
     def __init__(
         self,
-        body: Transformer,
+        body: Body,
         tokenizer: AnyTokenizer,
         *,
         low: float = 0.0,

@@ -14,9 +14,8 @@ from tlcourse import checkpoints, device
 from tlcourse.adaptation.examples import listed
 from tlcourse.adaptation.knobs import short
 from tlcourse.adaptation.task_model import TaskModel
-from tlcourse.checkpoints import AnyTokenizer
+from tlcourse.checkpoints import AnyTokenizer, Body
 from tlcourse.device import Compute
-from tlcourse.transformer import Transformer
 
 Question = tuple[str, str]  # a question and a paragraph
 Gold = tuple[str, int] | None  # an answer and its first character in the paragraph; None: no answer
@@ -56,7 +55,7 @@ class SpanReader(TaskModel):
 
     def __init__(
         self,
-        body: Transformer,
+        body: Body,
         tokenizer: AnyTokenizer,
         *,
         stride: int = 64,

@@ -15,10 +15,9 @@ from tlcourse.adaptation.examples import by_length, label_names, listed
 from tlcourse.adaptation.knobs import short
 from tlcourse.adaptation.task_model import TaskModel
 from tlcourse.bpe import normalise
-from tlcourse.checkpoints import AnyTokenizer
+from tlcourse.checkpoints import AnyTokenizer, Body
 from tlcourse.device import Compute
 from tlcourse.spans import to_bio
-from tlcourse.transformer import Transformer
 
 IGNORED = -100  # the target of a token that is not the first piece of a word
 Words = Sequence[str]
@@ -36,7 +35,7 @@ class Tagger(TaskModel):
 
     def __init__(
         self,
-        body: Transformer,
+        body: Body,
         tokenizer: AnyTokenizer,
         tags: Sequence[str],
         *,

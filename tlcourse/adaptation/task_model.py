@@ -21,7 +21,7 @@ from tlcourse.adaptation.report import Report
 from tlcourse.adaptation.schemes import KNOBS, Scheme
 from tlcourse.batching import pad
 from tlcourse.bpe import Frame, Tokenizer
-from tlcourse.checkpoints import AnyTokenizer
+from tlcourse.checkpoints import AnyTokenizer, Body
 from tlcourse.device import Compute
 from tlcourse.transformer import Transformer
 
@@ -29,7 +29,8 @@ from tlcourse.transformer import Transformer
 class TaskModel(nn.Module, ABC):
     """A Transformer with its tokenizer and `head`, a linear layer for one task.
 
-    It shares the weights of the body it is given, but has its own dropout and edits. `scheme` is
+    It shares the weights of the body it is given, but has its own dropout and edits. The body may
+    also be an `LSTM` or a `BiLSTM`, which keeps the dropout of its configuration. `scheme` is
     how it was adapted and `report` what that changed; both are None before `adapt`. A subclass says
     what an example is, and what its loss is. With our vocabulary `<cls>` follows the text, so that
     it sees the whole text even in a causal model, and a pair is one text with `<sep>` between its
@@ -40,7 +41,7 @@ class TaskModel(nn.Module, ABC):
     SETTINGS: ClassVar[tuple[str, ...]] = ()  # arguments that classifier.json keeps
 
     def __init__(
-        self, body: Transformer, tokenizer: AnyTokenizer, *, features: int = 1, outputs: int = 1,
+        self, body: Body, tokenizer: AnyTokenizer, *, features: int = 1, outputs: int = 1,
         dropout: float = 0.1,
     ):  # fmt: skip
         super().__init__()
@@ -50,7 +51,7 @@ class TaskModel(nn.Module, ABC):
         for module in self.body.modules():
             if isinstance(module, nn.Dropout):
                 module.p = dropout
-        if self.body.config.head_transform:
+        if isinstance(self.body, Transformer) and self.body.config.head_transform:
             self.body.drop_head()  # a released language model's, which no other task needs
         self.mix: nn.Module | None = None  # averages the layers' hidden states; None: the last's
         self.head = nn.Linear(features * body.config.width, outputs)
@@ -226,7 +227,7 @@ class TaskModel(nn.Module, ABC):
     def _read(cls, folder: str | Path, knobs: Iterable[type] = ()) -> Self:
         config, tokenizer, record, scheme = serialization.read(folder, knobs, task=cls.task)
         return checkpoints.filled(
-            lambda: cls.from_record(Transformer(config), tokenizer, record, scheme, folder),
+            lambda: cls.from_record(checkpoints.new(config), tokenizer, record, scheme, folder),
             config,
             Path(folder) / serialization.WEIGHTS,
             # An edit that is not the course's may need the weights' values to be built.
@@ -236,7 +237,7 @@ class TaskModel(nn.Module, ABC):
     @classmethod
     def from_record(
         cls,
-        body: Transformer,
+        body: Body,
         tokenizer: AnyTokenizer,
         record: dict[str, Any],
         scheme: Scheme | None,

@@ -17,8 +17,8 @@ from tlcourse.wording import nearest, number_of, twin
 
 if TYPE_CHECKING:
     from tlcourse.adaptation import Classifier, Scheme, TaskModel, tables, tasks
+    from tlcourse.checkpoints import Body
     from tlcourse.device import Compute
-    from tlcourse.transformer import Transformer
 
 LEARNT = 0.02  # nats: once the mean loss of 20 steps is below this, there is nothing left to learn
 RECIPE = ("epochs", "learning_rate", "batch_size", "weight_decay")  # the fields to ask for
@@ -248,7 +248,7 @@ def _refuse_other_columns(table: tables.Table, columns: tables.Columns) -> None:
         )
 
 
-def _refuse_two_sided(scheme: Scheme, body: Transformer, base: str) -> None:
+def _refuse_two_sided(scheme: Scheme, body: Body, base: str) -> None:
     """Raises ValueError if the scheme predicts the next word and the model is not causal."""
     from tlcourse.adaptation import LanguageModelling
 

@@ -14,6 +14,7 @@ from tlcourse.cli.options import Argument, Option
 
 if TYPE_CHECKING:
     from tlcourse.bpe import Tokenizer
+    from tlcourse.checkpoints import LanguageModel
     from tlcourse.device import Compute
 
 MEASURES = ("held-out", "wikitext", "blimp", "pronouns")
@@ -75,7 +76,7 @@ def evaluate(
         model, tokenizer = checkpoints.load(name, compute)
         run = folder.resolve().parent
         log = measuring.measured(
-            model,
+            cast("LanguageModel", model),  # measuring refuses a `BiLSTM`
             cast("Tokenizer", tokenizer),  # `folder_of` refuses what others released
             model_card.log_of(name),
             on=on,

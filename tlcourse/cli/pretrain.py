@@ -295,7 +295,7 @@ def _start(
     """Returns the model's configuration, and the model, vocabulary and stages it starts from."""
     from tlcourse import checkpoints
     from tlcourse.evaluation import model_card
-    from tlcourse.transformer import Config
+    from tlcourse.transformer import Config, Transformer
 
     causal = OBJECTIVES[arguments.objective].causal
     given = {name: getattr(arguments, name) for name in SHAPE if getattr(arguments, name)}
@@ -304,6 +304,11 @@ def _start(
         return replace(shape, feed_forward=4 * shape.width), None, None, []
     legs = model_card.log_of(arguments.start)["legs"]
     base, known = checkpoints.load(arguments.start)
+    if not isinstance(base, Transformer):
+        raise ValueError(
+            f"expected a Transformer as the start, got the {type(base).__name__} "
+            f"{arguments.start}; train it further with `pretraining.pretrain`"
+        )
     own = {name: getattr(base.config, name) for name in SHAPE}
     wrong = [f"{SHAPE[name][0]} {value}" for name, value in given.items() if value != own[name]]
     if wrong:

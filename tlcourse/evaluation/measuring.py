@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
     from tlcourse.bpe import Tokenizer
+    from tlcourse.checkpoints import LanguageModel
     from tlcourse.device import Compute
-    from tlcourse.transformer import Transformer
 
 TEXTS = (("wikitext-103", "validation"), ("wikitext-103", "test"), ("wikitext-2-raw", "test"))
 ENOUGH = 50_000  # words of a data set's validation split that are measured after a pretraining
@@ -37,7 +37,7 @@ PRINTED = {  # figures that are printed, by their names in the log
 
 
 def measured(
-    model: Transformer,
+    model: LanguageModel,
     tokenizer: Tokenizer,
     log: Mapping[str, Any],
     *,
@@ -82,7 +82,7 @@ def measured(
         new["minimal_pairs"] = pairs
     if "pronouns" in measures:
         new["pronouns"] = _pronouns(model, tokenizer, **kind)
-    ways = {"causal": continuations, "masked": fillings}
+    ways: dict[str, Callable[..., Any]] = {"causal": continuations, "masked": fillings}
     with _timed("samples"):
         new["samples"] = {way: ways[way](model, tokenizer, compute=compute) for way in readings}
     return {**log, **new}

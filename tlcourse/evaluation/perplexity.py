@@ -11,9 +11,9 @@ from torch import Tensor
 from tlcourse import device, metrics
 from tlcourse.batching import encode_articles
 from tlcourse.bpe import EOS, UNK, Tokenizer
+from tlcourse.checkpoints import LanguageModel
 from tlcourse.device import Compute
 from tlcourse.evaluation.scoring import nats_of, reading_of
-from tlcourse.transformer import Transformer
 
 BATCH_SIZE = 32  # windows
 
@@ -63,7 +63,7 @@ class Evaluation:
 
 @torch.no_grad()
 def evaluate(
-    model: Transformer,
+    model: LanguageModel,
     tokenizer: Tokenizer,
     articles: Sequence[str],
     *,
@@ -123,7 +123,7 @@ def evaluate_stream(
     )
 
 
-def _losses(model: Transformer, ids: Tensor, window: int, stride: int) -> Tensor:
+def _losses(model: LanguageModel, ids: Tensor, window: int, stride: int) -> Tensor:
     """The nats (length - 1,), float64, of each id but the first, in overlapping windows."""
     count = len(ids) - 1
     losses = torch.zeros(count, dtype=torch.float64)

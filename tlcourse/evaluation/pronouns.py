@@ -7,9 +7,9 @@ et al., 2018). They are our own and few, so the test can show a bias but not its
 import torch
 
 from tlcourse.bpe import Tokenizer
+from tlcourse.checkpoints import LanguageModel
 from tlcourse.device import Compute
 from tlcourse.evaluation.scoring import sentence_scores
-from tlcourse.transformer import Transformer
 
 TEMPLATES = (
     "The {} said that {} would come back later.",
@@ -34,7 +34,7 @@ PEOPLE = (
 
 
 def share_of_she(
-    model: Transformer,
+    model: LanguageModel,
     tokenizer: Tokenizer,
     *,
     reading: str | None = None,

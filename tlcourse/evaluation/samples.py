@@ -5,6 +5,7 @@ import torch
 from tlcourse import device
 from tlcourse.batching import generator_for
 from tlcourse.bpe import EOS, MASK, Tokenizer, normalise
+from tlcourse.checkpoints import LanguageModel
 from tlcourse.device import Compute
 from tlcourse.evaluation.scoring import predicting_states, reading_of
 from tlcourse.generation import generate
@@ -29,7 +30,7 @@ SEED = 0
 
 
 def continuations(
-    model: Transformer, tokenizer: Tokenizer, *, compute: Compute | None = None
+    model: LanguageModel, tokenizer: Tokenizer, *, compute: Compute | None = None
 ) -> list[dict[str, str]]:
     """A sampled continuation of each of PROMPTS (temperature 0.8, the 50 most probable tokens).
 

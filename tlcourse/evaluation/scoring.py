@@ -8,6 +8,7 @@ others.
 import itertools
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,8 +16,9 @@ from torch.nn import functional as F
 
 from tlcourse import device
 from tlcourse.bpe import Frame
-from tlcourse.checkpoints import AnyTokenizer
+from tlcourse.checkpoints import AnyTokenizer, Body, LanguageModel
 from tlcourse.device import Compute
+from tlcourse.recurrent import LSTM, BiLSTM
 from tlcourse.transformer import Config, Transformer
 
 Score = Callable[[Sequence[str]], Sequence[float]]  # sentences to scores, higher for likelier
@@ -24,7 +26,7 @@ READINGS = ("causal", "masked")
 TOKENS_AT_A_TIME = 2048
 
 
-def nats_of(model: Transformer, hidden_states: Tensor, targets: Tensor) -> Tensor:
+def nats_of(model: LanguageModel, hidden_states: Tensor, targets: Tensor) -> Tensor:
     """The nats of `targets`, (count,), given hidden states (count, width) before the head."""
     return F.cross_entropy(model.logits(hidden_states).float(), targets, reduction="none")
 
@@ -34,20 +36,27 @@ def predicting_states(model: Transformer, corrupted: Tensor, chosen: Tensor) -> 
 
     `corrupted` and `chosen` are (batch, length). A bidirectional model predicts a token at its own
     position; a hybrid model, whose configuration is causal, at the position before it
-    (`objectives.hide_next_tokens`). So the first token of a row must not be chosen.
+    (`objectives.hide_next_tokens`). So the first token of a row must not be chosen. Raises
+    ValueError for a model without the masked reading, see `reading_of`.
     """
+    reading_of(model, "masked")
     if not model.config.causal:
         return model.hidden(corrupted)[chosen]
     causal = torch.zeros(len(corrupted), dtype=torch.bool, device=corrupted.device)
     return model.hidden(corrupted, causal=causal)[:, :-1][chosen[:, 1:]]
 
 
-def reading_of(model: Transformer, reading: str | None) -> str:
+def reading_of(model: Body, reading: str | None) -> str:
     """`reading`, or the model's own if it is None: "causal" or "masked".
 
-    Raises ValueError for another reading, for the causal reading of a bidirectional model, and for
-    the body of BERT without the output layer that it was trained with.
+    Raises ValueError for another reading, for the causal reading of a bidirectional model, for the
+    masked reading of an LSTM, for a `BiLSTM`, and for the body of BERT without the output layer
+    that it was trained with.
     """
+    if isinstance(model, BiLSTM):
+        raise ValueError(
+            "expected a model of one direction, got a BiLSTM; take its forward_lm or backward_lm"
+        )
     shape = model.config
     if isinstance(shape, Config) and not (shape.norm_first or shape.head_transform):
         raise ValueError(
@@ -60,6 +69,8 @@ def reading_of(model: Transformer, reading: str | None) -> str:
         raise ValueError(f"expected a reading out of {', '.join(READINGS)}, got {reading!r}")
     if reading == "causal" and not model.config.causal:
         raise ValueError("a bidirectional model sees its own targets; read it as masked")
+    if reading == "masked" and isinstance(model, LSTM):
+        raise ValueError("an LSTM sees one side of a word alone; read it as causal")
     return reading
 
 
@@ -78,7 +89,7 @@ def rows_of(tokenizer: AnyTokenizer, sentences: Sequence[str]) -> dict[str, list
 
 @torch.no_grad()
 def sentence_scores(
-    model: Transformer,
+    model: LanguageModel,
     tokenizer: AnyTokenizer,
     sentences: Sequence[str],
     *,
@@ -95,7 +106,7 @@ def sentence_scores(
     model.
     """
     compute, reading = device.choose() if compute is None else compute, reading_of(model, reading)
-    score: Callable[[Transformer, Tensor], Tensor] = _log_likelihood
+    score: Callable[[Any, Tensor], Tensor] = _log_likelihood
     if reading == "masked":
         if tokenizer.mask is None:
             raise ValueError(
@@ -116,7 +127,7 @@ def sentence_scores(
     return [scores[text] for text in sentences]
 
 
-def _log_likelihood(model: Transformer, tokens: Tensor) -> Tensor:
+def _log_likelihood(model: LanguageModel, tokens: Tensor) -> Tensor:
     """The log-probabilities (batch,) of rows (batch, 1 + length), given their first tokens."""
     hidden = model.hidden(tokens[:, :-1]).flatten(0, 1)
     return -nats_of(model, hidden, tokens[:, 1:].flatten()).view(len(tokens), -1).sum(dim=1)

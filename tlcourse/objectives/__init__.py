@@ -19,6 +19,7 @@ log-likelihoods and their number, so that sums over micro-batches and machines c
 global count.
 """
 
+from tlcourse.objectives.both_directions import BidirectionalLM
 from tlcourse.objectives.corruption import (
     corrupt_spans,
     delete_tokens,
@@ -71,6 +72,7 @@ from tlcourse.objectives.sequence_to_sequence import (
 __all__ = [
     "MASS",
     "NOISES",
+    "BidirectionalLM",
     "Denoising",
     "Electra",
     "Hybrid",

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from tlcourse.bpe import PAD
+from tlcourse.recurrent import LSTM
 from tlcourse.transformer import EncoderDecoder, Transformer
 
 ROWS = 64  # products have a multiple of this many rows, as oneDNN compiles each new shape
@@ -94,14 +95,14 @@ def cross_entropy(
 
 
 def language_model_loss(
-    model: Transformer | EncoderDecoder, hidden_states: Tensor, targets: Tensor
+    model: Transformer | EncoderDecoder | LSTM, hidden_states: Tensor, targets: Tensor
 ) -> Tensor:
     """The sum of nats of `targets` (count,), given hidden states (count, width) before the head."""
     weight, bias = model.output_layer
     return cross_entropy(model.transformed(hidden_states), targets, weight, bias=bias)
 
 
-def causal_loss(model: Transformer, tokens: Tensor) -> tuple[Tensor, int]:
+def causal_loss(model: Transformer | LSTM, tokens: Tensor) -> tuple[Tensor, int]:
     """The next-token loss of windows (batch, length + 1): each token predicts the next.
 
     Raises ValueError for a bidirectional model, because it would see its own targets.

@@ -5,10 +5,11 @@ from typing import Any, ClassVar, Protocol
 from torch import Generator, Tensor
 
 from tlcourse.objectives.heads import WithHead
+from tlcourse.recurrent import LSTM, BiLSTM
 from tlcourse.transformer import Config, EncoderDecoder, Transformer, XLNet
 
 Batch = tuple[Tensor, ...]
-Model = Transformer | EncoderDecoder | WithHead | XLNet
+Model = Transformer | EncoderDecoder | WithHead | XLNet | LSTM | BiLSTM
 
 
 class Objective(Protocol):
@@ -45,6 +46,6 @@ class Objective(Protocol):
         """Returns the sum of nats over the targets of the batch, and the number of targets."""
         ...
 
-    def body(self, model: Any) -> Transformer | XLNet:
+    def body(self, model: Any) -> Transformer | XLNet | BiLSTM:
         """Returns the part of a trained model that is adapted to tasks and evaluated."""
         ...

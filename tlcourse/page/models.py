@@ -109,7 +109,9 @@ def _classifier(name: str, folder: Path) -> Shown:
 
 def _check_block(model: str, folder: Path) -> None:
     config = asdict(checkpoints.shape(folder)[0])
-    differing = [f"{name} {config[name]}" for name in BLOCK if config[name] != OWN_CONFIG[name]]
+    differing = [
+        f"{name} {config.get(name)}" for name in BLOCK if config.get(name) != OWN_CONFIG[name]
+    ]
     if differing:
         raise ValueError(
             f"expected a model with the course's own block for the page, got {model} with "

@@ -21,6 +21,7 @@ from tlcourse.wording import number_of
 
 POOLINGS = ("mean", "first", "last")  # of a word's tokens
 TOKENS_AT_A_TIME = 4096
+Shape = tuple[int, int]  # words, width
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +29,9 @@ class Features:
     """The hidden states of words, one row per word, in the order of the sentences.
 
     `layers[0]` is the embeddings and `layers[k]` the output of block k; in a pre-norm model that is
-    the residual stream before the last norm. Each is (words, width) in half precision. The rows of
-    sentence s are `starts[s]` to `starts[s + 1]`. A sentence that was left out has no rows but
-    keeps its number.
+    the residual stream before the last norm. Each is (words, width) in half precision; the layers
+    of a recurrent model may have several widths. The rows of sentence s are `starts[s]` to
+    `starts[s + 1]`. A sentence that was left out has no rows but keeps its number.
     """
 
     layers: tuple[np.ndarray, ...]
@@ -110,16 +111,16 @@ def extract(
         print(f"[left out] {count}: more than {model.config.max_length} tokens")
     if not starts[-1]:
         raise ValueError("expected at least one sentence that the model can read, got none")
-    shape = (len(model.blocks) + 1, int(starts[-1]), model.config.width)
+    shapes = [(int(starts[-1]), width) for width in model.config.widths]
     batches = _pooled(model, aligned, fits, pooling, compute)
     if folder is None:
-        layers = [np.empty(shape[1:], np.float16) for _ in range(shape[0])]
+        layers = [np.empty(shape, np.float16) for shape in shapes]
         _fill(layers, batches, starts)
         return Features(tuple(layers), starts, left_out)
     kept = Path(folder) / _key(model, aligned, pooling, compute)
     if not kept.is_dir():
-        _keep(kept, shape, batches, starts)
-    return Features(_open(kept, shape), starts, left_out)
+        _keep(kept, shapes, batches, starts)
+    return Features(_open(kept, shapes), starts, left_out)
 
 
 def _pooled(
@@ -185,23 +186,23 @@ def _key(model: Transformer, aligned: list[Aligned], pooling: str, compute: Comp
     return total.hexdigest()[:24]
 
 
-def _keep(kept: Path, shape: tuple[int, ...], batches: Iterator, starts: np.ndarray) -> None:
+def _keep(kept: Path, shapes: list[Shape], batches: Iterator, starts: np.ndarray) -> None:
     with files.new_folder(kept, overwrite=True) as temporary:
         layers = [
-            np.lib.format.open_memmap(_file(temporary, layer), "w+", np.float16, shape[1:])
-            for layer in range(shape[0])
+            np.lib.format.open_memmap(_file(temporary, layer), "w+", np.float16, shape)
+            for layer, shape in enumerate(shapes)
         ]
         _fill(layers, batches, starts)
         del layers  # Windows cannot rename a folder with an open memory map
 
 
-def _open(kept: Path, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+def _open(kept: Path, shapes: list[Shape]) -> tuple[np.ndarray, ...]:
     try:
-        layers = tuple(np.load(_file(kept, i), mmap_mode="r") for i in range(shape[0]))
+        layers = tuple(np.load(_file(kept, i), mmap_mode="r") for i in range(len(shapes)))
     except (ValueError, OSError) as error:
         raise ValueError(f"expected kept features in {kept}, but {error}; remove it") from None
-    if any(layer.shape != shape[1:] for layer in layers):
-        raise ValueError(f"expected kept features of shape {shape[1:]} in {kept}; remove it")
+    if [layer.shape for layer in layers] != shapes:
+        raise ValueError(f"expected kept features of shapes {shapes} in {kept}; remove it")
     return layers
 
 

@@ -48,6 +48,11 @@ class Config:
                 f"{self.width // self.heads}; change width or heads, or set rotary=False"
             )
 
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """The widths of the hidden states: those of the embeddings and of each block."""
+        return (self.width,) * (self.layers + 1)
+
 
 def check_shape(config: Any, *sizes: str) -> None:
     """Raises ValueError unless those fields are positive, heads divide the width, and the

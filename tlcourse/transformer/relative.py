@@ -53,6 +53,11 @@ class RelativeConfig:
         if self.memory_length < 0:
             raise ValueError(f"expected a memory_length of at least 0, got {self.memory_length}")
 
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """The widths of the hidden states: those of the embeddings and of each block."""
+        return (self.width,) * (self.layers + 1)
+
 
 def sinusoids(distances: Tensor, width: int) -> Tensor:
     """The encodings r of distances (any number, sign included): (number, width).

@@ -104,11 +104,9 @@ class Job(runner.Job):
         return facts | {"layers": [judged(vectors)]}
 
     def told(self, result: dict) -> str:
-        """The correlations of the best layer."""
-        best = max(result["layers"], key=lambda layer: layer[next(iter(JUDGEMENTS))]["spearman"])
-        return ", ".join(
-            f"{title} {best[name]['spearman']:.3f}" for name, title in JUDGEMENTS.items()
-        )
+        """The correlations of the layer that is best on MEN."""
+        best = max(result["layers"], key=lambda layer: layer["MEN"]["spearman"])
+        return ", ".join(f"{name} {best[name]['spearman']:.3f}" for name in JUDGEMENTS)
 
 
 def epochs(job: Job) -> int:

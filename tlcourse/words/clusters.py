@@ -41,7 +41,9 @@ class Window:
     def __init__(self, table: np.ndarray, slots: int) -> None:
         self.table = table
         self.counts = table[:slots, :slots]  # a view
-        self.profile_gains = gains(self.profiles, self.profiles)
+        profiles = self.profiles
+        by_row = [gains(profile[None], profiles) for profile in profiles]  # which needs less memory
+        self.profile_gains = np.concatenate(by_row)
         self.pairs = np.triu(np.ones((slots, slots), bool), 1)  # those that can be merged
 
     @property

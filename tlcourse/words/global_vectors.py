@@ -72,7 +72,7 @@ def glove(
     width: int = 100,
     x_max: float = 100,
     alpha: float = 0.75,
-    epochs: int = 25,
+    epochs: int = 15,
     learning_rate: float = 0.2,
     seed: int = 0,
     report: Callable[[float], object] = lambda loss: None,

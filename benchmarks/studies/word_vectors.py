@@ -40,6 +40,7 @@ from tlcourse import (
 WIKITEXT, STANDIN = "wikitext-2", "wikipedia-standin"
 SEEDS = {WIKITEXT: (0, 1, 2), STANDIN: (0,)}  # by text
 BUCKETS = 200_000  # of n-grams
+GLOVE_EPOCHS = 25
 COUNTS, SKIPGRAM, CBOW, GLOVE, FASTTEXT = "counts", "skip-gram", "CBOW", "GloVe", "fastText"
 RELEASED = "GloVe, released"
 CAUSAL, MINILM = "causal-small", "all-MiniLM-L6-v2"
@@ -148,7 +149,8 @@ def ours(text: words.Text, method: str, plan: Plan, epochs: int, seed: int) -> w
         return words.Vectors(text.vocabulary.words, words.svd(weights, width=plan.width))
     if method == GLOVE:
         near = words.cooccurrences(text, weight=lambda distance: 1 / distance)
-        return words.Vectors(text.vocabulary.words, words.glove(near, width=plan.width, seed=seed))
+        learnt = words.glove(near, width=plan.width, epochs=GLOVE_EPOCHS, seed=seed)
+        return words.Vectors(text.vocabulary.words, learnt)
     learn = {SKIPGRAM: words.skipgram, CBOW: words.cbow, FASTTEXT: words.fasttext}[method]
     return learn(text, width=plan.width, epochs=epochs, seed=seed)
 

@@ -11,6 +11,9 @@
     words.Vectors(text.vocabulary.words, matrix).nearest("water")
     words.brown(text, clusters=50)                       # {path of bits: words, …}
 
+    words.skipgram(text, width=100).nearest("water")     # word2vec; words.cbow(text) as well
+    words.fasttext(text)["watery"]                       # a vector for every word
+
 `Vectors` holds one row for each word, whatever learnt them. `correlation` compares them with the
 scores that people gave to pairs of words, such as those of `corpora.load("men")`, and `analogies`
 counts how often they find the missing word.
@@ -20,24 +23,35 @@ from tlcourse.words.clusters import brown
 from tlcourse.words.counts import bigrams, cooccurrences, ppmi, svd
 from tlcourse.words.global_vectors import glove
 from tlcourse.words.judging import Analogies, Answers, Correlation, analogies, correlation
+from tlcourse.words.skipgram import cbow, keep_probabilities, noise_distribution, skipgram
+from tlcourse.words.subwords import SubwordVectors, fasttext, ngram_buckets, ngrams
 from tlcourse.words.text import Text, Vocabulary, read, split
-from tlcourse.words.vectors import Vectors
+from tlcourse.words.vectors import Vectors, unit
 
 __all__ = [
     "Analogies",
     "Answers",
     "Correlation",
+    "SubwordVectors",
     "Text",
     "Vectors",
     "Vocabulary",
     "analogies",
     "bigrams",
     "brown",
+    "cbow",
     "cooccurrences",
     "correlation",
+    "fasttext",
     "glove",
+    "keep_probabilities",
+    "ngram_buckets",
+    "ngrams",
+    "noise_distribution",
     "ppmi",
     "read",
+    "skipgram",
     "split",
     "svd",
+    "unit",
 ]

@@ -29,7 +29,8 @@ STUDIES = {  # by module of `studies`, the names of what it measures
     "interruptions": ("interruptions",),
 }
 MODULES = {name: f"speed.{name}" for name in (*SPEED, "page", "looking", "graders")}
-MODULES["objective_speeds"] = "speed.objectives"  # there is a study `objectives`
+# There are studies `objectives` and `word_vectors`.
+MODULES |= {"objective_speeds": "speed.objectives", "word_vector_speeds": "speed.word_vectors"}
 MODULES |= {name: f"studies.{module}" for module, names in STUDIES.items() for name in names}
 
 

@@ -47,8 +47,8 @@ def skipgram(
     Each occurrence of a word has a window of 1 to `window` words on each side, drawn at random, and
     each pair in it has `negatives` negative samples. `threshold` is that of `keep_probabilities`.
     The learning rate falls to zero along a straight line. The same seed gives the same vectors, bit
-    for bit with the same number of threads. Raises ValueError for a text without neighbouring
-    words, and for a learning rate so large that the vectors overflow.
+    for bit with the same number of threads. Raises ValueError for a window below 1, a text without
+    neighbouring words, and a learning rate so large that the vectors overflow.
     """
     generator = np.random.default_rng(seed)
     inputs = initial(len(text.vocabulary), width, generator)
@@ -117,8 +117,10 @@ def blocks(
 
     Every epoch leaves out some of the frequent words, so that others come within reach, and draws
     new windows. With few words in the vocabulary the blocks are shorter, as each word recurs soon.
-    Raises ValueError for a text without neighbouring words.
+    Raises ValueError for a window below 1, and for a text without neighbouring words.
     """
+    if window < 1:
+        raise ValueError(f"expected a window of at least one word on each side, got {window}")
     if not (text.lines[1:] == text.lines[:-1]).any():
         raise ValueError(
             f"expected a text with two words in a line, got {len(text)} lines of one word; give "

@@ -1,6 +1,7 @@
 """Right and wrong answers to the exercises of lesson 11, and their agreement with Gensim."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -9,7 +10,11 @@ from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
 from tlcourse.exercises.words.nearest_sense import by, cosines, nearest_sense
-from tlcourse.exercises.words.negative_sampling_loss import negative_sampling_loss, of_scores
+from tlcourse.exercises.words.negative_sampling_loss import (
+    negative_sampling_loss,
+    of_scores,
+    right,
+)
 from tlcourse.exercises.words.ngram_buckets import by_pattern, fnv1a, ngram_buckets, of_texts
 from tlcourse.exercises.words.ppmi import of_ratio, ppmi
 from tlcourse.exercises.words.sampling import sampling, with_kept, with_noise
@@ -74,7 +79,9 @@ def warning(counts):
 
 
 def integral(counts):
-    return ppmi(counts).astype(int)
+    found = np.zeros_like(counts)
+    found[:] = ppmi(counts)
+    return found
 
 
 def with_infinities(counts):
@@ -90,6 +97,20 @@ def of_rows(counts):
     return of_ratio(ratio=lambda joint, w, c, total: joint / w**2)(counts)
 
 
+def without_columns(counts):
+    """The sums of rows and columns are multiplied word by word."""
+    joint = counts / counts.sum()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.log(joint / (joint.sum(1) * joint.sum(0)))
+    return np.where(counts > 0, found, 0).clip(0)
+
+
+def with_epsilon(counts):
+    joint = counts / counts.sum()
+    chance = np.outer(joint.sum(1), joint.sum(0))
+    return np.log((joint + 1e-8) / (chance + 1e-8)).clip(0)
+
+
 def by_contexts(counts):
     return of_ratio(ratio=lambda joint, w, c, total: joint / (c * c.T))(counts)
 
@@ -103,7 +124,7 @@ test_ppmi_wrong = rejects(
     (lambda counts: ppmi(counts).tolist(), 1, "('list',)"),
     (lambda counts: torch.tensor(ppmi(counts)), 1, "('Tensor',)"),
     (lambda counts: ppmi(counts).sum(1), 1, "a row for each word"),
-    (integral, 1, "('integers', 3, 3)"),
+    (integral, 1, "begin with `np.zeros(counts.shape)`"),
     (changing, 1, "Argument 1, `counts`, after the call"),
     (of_ratio(lowest=-np.inf), 2, "have negative values here"),
     (lambda counts: np.exp(ppmi(counts)), 2, "ln 1.5 = 0.405"),
@@ -115,12 +136,15 @@ test_ppmi_wrong = rejects(
     (of_ratio(ratio=lambda joint, w, c, total: joint / w), 2, "no ratio is above 1"),
     (lambda counts: ppmi(counts) / math.log(2), 2, "to base 2"),
     (of_rows, 2, "ln 1.5 = 0.405"),
+    (without_columns, 2, "if p(w) is a column and p(c) is a row"),
     (by_contexts, 3, "p(w) comes from the sum of a row"),
     (lambda counts: ppmi(counts.T), 3, "p(w) comes from the sum of a row"),
     (lambda counts: ppmi(counts + counts.T), 3, "two sides of the diagonal"),
     (in_place, 4, "Argument 1, `counts`, after the call"),
     (bare, 4, "NaN (not a number)"),
     (with_infinities, 4, "A count of 0 gives 0"),
+    (with_epsilon, 4, "Do not add a small number"),
+    (lambda counts: np.where(counts > 1, ppmi(counts), 0), 4, "A count of 1 counts, too"),
     (warning, 5, "'divide by zero encountered in log'"),
 )
 
@@ -166,10 +190,6 @@ def limited(centre, context, negatives):
     )
 
 
-def right(true, false):
-    return -(F.logsigmoid(true) + F.logsigmoid(-false).sum(-1)).mean()
-
-
 def overflowing(true, false):
     """Exact in value, but the gradient of the branch that is not taken is NaN."""
 
@@ -177,6 +197,23 @@ def overflowing(true, false):
         return torch.where(x > 20, x, torch.log1p(x.exp()))
 
     return (softplus(-true) + softplus(false).sum(-1)).mean()
+
+
+def by_exponentials(true, false):
+    return (torch.log1p((-true).exp()) + torch.log1p(false.exp()).sum(-1)).mean()
+
+
+def unsigned_loss(centre, context, negatives):
+    true, false = centre * context, negatives * centre[:, None]
+    return (F.logsigmoid(true.sum(-1)) + F.logsigmoid(-false.sum(-1)).sum(-1)).mean()
+
+
+def mean_of_all(true, false):
+    return F.softplus(torch.cat([-true[:, None], false], dim=1)).mean()
+
+
+def without_logarithm(true, false):
+    return -true.sigmoid().mean() - (1 - false.sigmoid()).sum() / len(true)
 
 
 def with_small_number(true, false):
@@ -240,10 +277,11 @@ test_negative_sampling_loss_wrong = rejects(
     (lambda *given: negative_sampling_loss(*given).detach(), 1, "which carries no gradient"),
     (lambda *given: negative_sampling_loss(*given).expand(2), 1, "One number for the whole batch"),
     (changing_centre, 1, "Argument 1, `centre`, after the call"),
-    (lambda *given: -negative_sampling_loss(*given), 2, "0.127 + 1.313 + 0.127"),
+    (unsigned_loss, 2, "put a minus before the whole sum"),
     (lambda *given: negative_sampling_loss(*given) / math.log(2), 2, "-ln σ(2)"),
-    (of_scores(lambda true, false: right(true, false) / (1 + false.shape[1])), 2, "+ 1.313 +"),
-    (of_scores(lambda true, false: -F.logsigmoid(true).mean()), 2, "-ln σ(2)"),
+    (of_scores(mean_of_all), 2, "the mean is that of the rows"),
+    (of_scores(lambda true, false: F.softplus(-true).mean()), 2, "the true pairs alone"),
+    (of_scores(without_logarithm), 2, "The loss is made of their logarithms"),
     (of_scores(lambda true, false: false.sigmoid().sum() - true.sigmoid().sum()), 2, "0.127"),
     (first_negative, 2, "A negative has a large loss if its score is large"),
     (all_pairs, 3, "Each row has negatives of its own"),
@@ -252,6 +290,7 @@ test_negative_sampling_loss_wrong = rejects(
     (normalised_vectors, 2, "0.127 + 1.313"),
     (shared_negatives, 3, "Each row has negatives of its own"),
     (squeezed, 2, "raised IndexError"),
+    (of_scores(by_exponentials), 4, "or `exp` overflows"),
     (limited, 4, "Do not limit scores"),
     (of_scores(with_small_number), 4, "Do not limit scores or probabilities"),
     (of_scores(overflowing), 5, "NaN comes from an `exp` that overflows"),
@@ -302,6 +341,24 @@ def sampling_in_place(counts, *rest):
     return sampling(counts, *rest)
 
 
+def most_frequent_first(counts, *rest):
+    return sampling(np.sort(counts)[::-1], *rest)
+
+
+def by_argsort(counts, *rest):
+    return [each[np.argsort(-counts)] for each in sampling(counts, *rest)]
+
+
+def only_noise_sorted(counts, *rest):
+    kept, noise = sampling(counts, *rest)
+    return kept, np.sort(noise)[::-1]
+
+
+def only_kept_sorted(counts, *rest):
+    kept, noise = sampling(counts, *rest)
+    return np.sort(kept), noise
+
+
 def fixed_power(counts, threshold=1e-3, power=0.75):
     return sampling(counts, threshold)
 
@@ -326,13 +383,18 @@ test_sampling_wrong = rejects(
     (lambda *given: np.stack(sampling(*given)), 1, "2 values, `return kept, noise`"),
     (lambda *given: [each.tolist() for each in sampling(*given)], 1, "('list',)"),
     (sampling_in_place, 1, "Argument 1, `counts`, after the call"),
-    (swapped, 2, "the probability of *keeping*"),
+    (swapped, 2, "The two arrays have changed places"),
     (fixed_threshold, 2, "With the threshold t = 0.1"),
     (with_kept(dropping), 2, "the probability of *keeping*"),
     (with_kept(lambda ratio, *_: np.minimum(1, ratio)), 2, "0.5 + 0.25 = 0.75"),
     (with_kept(lambda ratio, *_: np.minimum(1, 1 / (np.sqrt(ratio) + ratio))), 2, "not f/t"),
     (with_kept(lambda ratio, *_: np.minimum(1, np.sqrt(ratio + ratio))), 2, "sqrt(t/f) + t/f"),
     (with_kept(lambda ratio, *_: (np.sqrt(ratio) + ratio) / 2), 2, "0.5 + 0.25"),
+    (most_frequent_first, 3, "Words come in any order"),
+    (by_argsort, 3, "Words come in any order"),
+    (only_kept_sorted, 3, "Words come in any order"),
+    (only_noise_sorted, 4, "Words come in any order"),
+    (with_noise(lambda counts, power: counts**power / sum(counts)), 4, "by their own sum"),
     (with_noise(lambda counts, power: np.ones(len(counts)) / len(counts)), 4, "8, 1 and 1"),
     (with_noise(lambda counts, power: counts**power), 4, "0.8, 0.1 and 0.1"),
     (with_noise(lambda counts, power: counts**power / (counts**power).max()), 4, "0.8, 0.1"),
@@ -413,6 +475,18 @@ def unique_buckets(word, shortest=3, longest=6, buckets=200_000):
     )
 
 
+def without_end(word, shortest, longest):
+    return [ngram for ngram in by_pattern(word, shortest, longest) if ">" not in ngram]
+
+
+def marked_once(word, shortest, longest):
+    return by_pattern(word[1:-1] if word.startswith("<") else word, shortest, longest)
+
+
+def fixed_buckets(word, shortest=3, longest=6, buckets=200_000):
+    return ngram_buckets(word, shortest, longest)
+
+
 def from_one(word, shortest=3, longest=6, buckets=200_000):
     return [1 + each for each in ngram_buckets(word, shortest, longest, buckets)]
 
@@ -435,7 +509,13 @@ test_ngram_buckets_wrong = rejects(
     (of_texts(padded), 2, "The word stands between"),
     (of_texts(lambda word, shortest, longest: by_pattern(word, shortest, shortest)), 2, "all of 4"),
     (of_texts(lambda word, *lengths: by_pattern(word[:-1], *lengths)), 2, "Expected: ['<wh'"),
-    (from_one, 2, "A number in your list is the hash of something else"),
+    (of_texts(lambda word, *lengths: by_pattern(word.lower(), *lengths)), 2, "stay capital"),
+    (of_texts(lambda word, *rest: by_pattern(re.sub(r"\W", "", word), *rest)), 2, "an apostrophe"),
+    (of_texts(marked_once), 2, "Every word gets its marks"),
+    (of_texts(lambda word, n, m: by_pattern(word, n, min(m, 6))), 2, "use `longest` as it is"),
+    (of_texts(without_end), 2, "Either the word has no mark at its end"),
+    (fixed_buckets, 2, "for 200,000 buckets"),
+    (from_one, 2, "the hash of something else"),
     (lambda word, *rest: ngram_buckets(word, *rest[:2], 1000), 2, "of something else"),
     (of_texts(of_bytes), 4, "n counts characters, not bytes"),
     (of_texts(by_pattern, lambda ngram, buckets: unsigned(ngram) % buckets), 4, "use it as it is"),
@@ -540,6 +620,10 @@ def columns(query, means):
     return F.normalize(query, dim=0) @ F.normalize(means, dim=0).T
 
 
+def clipped(query, means):
+    return cosines(query, means).clamp(min=0)
+
+
 def absolute(query, means):
     return cosines(query, means).abs()
 
@@ -550,7 +634,7 @@ test_nearest_sense_wrong = rejects(
     (lambda *given: print(), 1, "None (is a `return` missing?)"),
     (lambda *given: nearest_sense(*given)[0], 1, "Expected: a list"),
     (lambda *given: np.array(nearest_sense(*given)), 1, "Expected: a list"),
-    (lambda *given: [*map(given[1].index, nearest_sense(*given))], 1, "['money', 'river']"),
+    (lambda *given: [*map(given[1].index, nearest_sense(*given))], 1, "not their places"),
     (one_answer, 1, "[-1, 2] as the second"),
     (most_frequent, 1, "[-1, 2] as the second"),
     (lambda states, senses, query: nearest_sense(states, senses, query[:1]), 1, "as the second"),
@@ -558,7 +642,8 @@ test_nearest_sense_wrong = rejects(
     (half_normalised, 2, "favour a sense whose mean is long"),
     (three_neighbours, 1, "as the second"),
     (by_first_seen_means, 4, "Use the same list of names"),
-    (by(absolute), 4, "every state has its own sense"),
+    (by(absolute), 2, "no `abs`, and no limit at 0"),
+    (by(clipped), 2, "The larger one wins, which is -0.32"),
     (by_median, 3, "The mean of *money* is [4, 1]"),
     (of_first_state, 3, "The mean of *money* is [4, 1]"),
     (sorting, 4, "Argument 2, `senses`, after the call"),

@@ -56,6 +56,8 @@ def labels(candidate, *given):
     got = expect_unchanged(candidate, *given)
     why = "Return a list with the name of a sense for each row of `query`."
     expect_type(got, list, "what your function returns", why)
+    for each in got:
+        expect_type(each, str, "an entry of your list", "Return names of senses, not their places.")
     return got
 
 
@@ -117,6 +119,12 @@ task.stage(
         [1, 0.6],
         hint="[1, 0.6] is short, but points in nearly the same direction as [3, 1], the mean of "
         "*money*.",
+    ),
+    told(
+        *BANK,
+        [-3, -1],
+        hint="Both cosines are negative here: -1 for *money* and -0.32 for *river*. The larger one "
+        "wins, which is -0.32. Leave the sign as it is: no `abs`, and no limit at 0.",
     ),
 )
 task.stage(

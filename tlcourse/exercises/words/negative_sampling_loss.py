@@ -147,7 +147,30 @@ def softmax(true, false):
     return F.cross_entropy(scores, torch.zeros(len(true), dtype=torch.long))
 
 
+def right(true, false):
+    return -(F.logsigmoid(true) + F.logsigmoid(-false).sum(-1)).mean()
+
+
 task.mistakes(
+    (
+        "The sign is the wrong one. A logarithm of a probability is never above 0, and a loss is "
+        "its *negative*, so put a minus before the whole sum.",
+        of_scores(lambda true, false: -right(true, false)),
+    ),
+    (
+        "This is the loss of the true pairs alone. Add -ln σ(-score) of each negative.",
+        of_scores(lambda true, false: -F.logsigmoid(true).mean()),
+    ),
+    (
+        "The mean is taken over all scores here. The k + 1 losses of a row are added up, and the "
+        "mean is that of the rows.",
+        of_scores(lambda true, false: right(true, false) / (1 + false.shape[1])),
+    ),
+    (
+        "The probabilities themselves are added up here. The loss is made of their logarithms, "
+        "ln σ(score): `F.logsigmoid(score)`.",
+        of_scores(lambda true, false: -(true.sigmoid() + (-false).sigmoid().sum(-1)).mean()),
+    ),
     (
         "The negatives are treated like true pairs here, so the model learns to give every word a "
         "large score. Use σ of the *negated* score, `F.logsigmoid(-score)`.",
@@ -176,13 +199,14 @@ task.mistakes(
         "The negatives meet `context` here. They are wrong answers for the same question, so they "
         "meet `centre`.",
         of_scores(
-            lambda true, false: -(F.logsigmoid(true) + F.logsigmoid(-false).sum(-1)).mean(),
+            right,
             asks=lambda centre, context: context,
         ),
     ),
     (
-        "The σ of a score far below 0 is rounded to 0 here, and its logarithm is minus infinity. "
-        "`F.logsigmoid(score)` computes ln σ in one step and stays exact.",
+        "The loss is infinite here: either the σ of a score far below 0 is rounded to 0 before the "
+        "logarithm, or `exp` overflows. `F.logsigmoid(score)` computes ln σ in one step and stays "
+        "exact.",
         of_scores(
             lambda true, false: -(true.sigmoid().log() + (-false).sigmoid().log().sum(-1)).mean()
         ),

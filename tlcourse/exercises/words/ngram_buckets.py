@@ -76,12 +76,13 @@ def sorted_buckets(word, shortest=3, longest=6, buckets=200_000):
 
 
 def as_texts(candidate, word, *lengths):
-    """The n-grams whose buckets the candidate returns; other numbers stay numbers."""
+    """The n-grams whose buckets the candidate returns, after the numbers of none."""
     marked, places = f"<{word}>", range(len(word) + 3)
     names = {hashed(part): part for i in places for j in places if (part := marked[i:j])}
     got = integers(candidate, word, *(lengths or (3, 6)), WIDE)
     unknown = sorted(number for number in got if number not in names)
-    return in_order(word, [names[number] for number in got if number in names]) + unknown
+    known = in_order(word, [names[number] for number in got if number in names])
+    return [f"{number}, the hash of something else" for number in unknown] + known
 
 
 def ordered(candidate, *given):
@@ -132,9 +133,25 @@ task.stage(
     texts("where", 3, 3),
     texts("where", 3, 4),
     texts("tables", 2, 5),
+    texts(
+        "windows",
+        *(5, 8),
+        hint="An n-gram may be longer than 6 characters: use `longest` as it is given.",
+    ),
+    texts(
+        "Don't",
+        *(3, 4),
+        hint="Use the word as it is: capital letters stay capital, and an apostrophe is a "
+        "character like any other.",
+    ),
+    texts(
+        "<unk>",
+        *(3, 4),
+        hint="Every word gets its marks, even if it has such characters of its own: `<<unk>>`.",
+    ),
     hint="The word stands between `<` and `>`. Its n-grams are all slices of 3 characters, then "
     "all of 4, and so on up to `longest`. For `where` and n = 3 there are five, from `<wh` "
-    "to `re>`. A number in your list is the hash of something else.",
+    "to `re>`.",
 )
 task.stage(
     "short words, and repeats",
@@ -215,8 +232,8 @@ task.mistakes(
         of_texts(lambda word, shortest, longest: by_pattern(word, shortest, longest - 1)),
     ),
     (
-        "The last n-gram of each length is missing, the one that ends in `>`. There are "
-        "`len(marked) - n + 1` starts.",
+        "The last n-gram of each length is missing, the one that ends in `>`. Either the word has "
+        "no mark at its end, or the starts end too early: there are `len(marked) - n + 1` of them.",
         of_texts(without_last),
     ),
     (
@@ -238,6 +255,10 @@ task.mistakes(
         "These are the hashes themselves. Their remainders, `% buckets`, are the rows of a table "
         "that fits into memory.",
         of_texts(by_pattern, lambda ngram, buckets: hashed(ngram)),
+    ),
+    (
+        "These are the remainders for 200,000 buckets, which is only the default. Use `% buckets`.",
+        of_texts(by_pattern, lambda ngram, buckets: hashed(ngram) % 200_000),
     ),
     (
         "This is Python's `hash`, which differs in each session, so that vectors that were saved "

@@ -123,6 +123,13 @@ task.stage(
     "pairs that never occur",
     of([0, 2], [2, 4]),
     case("`counts = [[0, 4, 0], [4, 2, 0], [0, 0, 0]]`, where word 2 has no neighbours", LONELY),
+    case(
+        "`counts = [[1, 0], [0, 100_000]]`",
+        np.array([[1, 0], [0, 100_000]]),
+        hint="The pair 0, 0 occurs only once, but by chance it would hardly ever occur: it has "
+        "ln 100,001 = 11.5. A count of 1 counts, too. Do not add a small number such as 1e-8 to a "
+        "probability: it is larger than p(w) p(c) of this pair.",
+    ),
     *(
         case(f"random counts of {size} words, half of them 0", sparse(size, size))
         for size in (5, 8, 12)
@@ -155,6 +162,11 @@ def of_ratio(value=np.log, ratio=lambda joint, w, c, total: joint / (w * c), low
 
 task.mistakes(
     (
+        "This array holds integers, which cut off what stands behind the decimal point. "
+        "`np.zeros_like(counts)` has the type of `counts`: begin with `np.zeros(counts.shape)`.",
+        lambda counts: ppmi(counts).astype(int),
+    ),
+    (
         "Pairs that occur less often than by chance have negative values here. They become 0 in "
         "*positive* PMI: `np.maximum(pmi, 0)`.",
         of_ratio(lowest=-np.inf),
@@ -184,6 +196,11 @@ task.mistakes(
         "Both probabilities come from the sums of the rows here. p(c) comes from the sum of a "
         "column, `axis=0`.",
         of_ratio(ratio=lambda joint, w, c, total: joint / (w * w.T)),
+    ),
+    (
+        "The sums of the *same* word are multiplied here, because both have one dimension. Every "
+        "word meets every context if p(w) is a column and p(c) is a row: use `keepdims=True`.",
+        of_ratio(ratio=lambda joint, w, c, total: joint / (w.T * c)),
     ),
     (
         "Rows and columns have changed places in p(w) and p(c). p(w) is the sum of a row, "

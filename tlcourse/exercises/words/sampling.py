@@ -14,6 +14,7 @@ from tlcourse.exercises.variants import varying
 from tlcourse.exercises.words._common import kind
 
 NAMES = KEPT, NOISE = "kept", "noise"
+ANY_ORDER = "Words come in any order: number i of both arrays belongs to word i of `counts`."
 
 task = Exercise(
     __name__,
@@ -100,6 +101,11 @@ task.stage(
     "rare words are all kept",
     case("`kept` for the counts 90, 9 and 1, threshold=0.01", KEPT, counted(90, 9, 1), 0.01),
     case("`kept` for the counts of 40 words, threshold=0.01", KEPT, drawn(40, 1), 0.01),
+    case(
+        "`kept` for the counts 1, 90 and 9, threshold=0.01",
+        *(KEPT, counted(1, 90, 9), 0.01),
+        hint=ANY_ORDER,
+    ),
     hint="The word with the count 1 has the share 0.01, so t/f = 1, and the sum is 2. A "
     "probability is at most 1.",
 )
@@ -113,6 +119,7 @@ task.stage(
     ),
     case("`noise` for the counts 90, 9 and 1", NOISE, counted(90, 9, 1)),
     case("`noise` for the counts of 40 words", NOISE, drawn(40, 2)),
+    case("`noise` for the counts 1, 90 and 9", NOISE, counted(1, 90, 9), hint=ANY_ORDER),
     hint="Raise the counts to `power`, then divide by the sum of what you got, so that the "
     "probabilities add up to 1.",
 )
@@ -155,6 +162,10 @@ def root(ratio):
 
 task.mistakes(
     (
+        "The two arrays have changed places: `return kept, noise`.",
+        lambda *given: sampling(*given)[::-1],
+    ),
+    (
         "1 - sqrt(t/f) is the paper's probability of *dropping* a word. Return the probability of "
         "keeping it, by the formula of the program.",
         with_kept(lambda ratio, *_: 1 - np.sqrt(ratio)),
@@ -183,6 +194,11 @@ task.mistakes(
         "These are the shares of the words, without the power. It makes rare words more likely as "
         "negatives than they are in the text.",
         with_noise(lambda counts, power: counts / counts.sum()),
+    ),
+    (
+        "These numbers do not add up to 1, because they are divided by the sum of the counts. "
+        "Divide `weights = counts**power` by their own sum, `weights.sum()`.",
+        with_noise(lambda counts, power: counts**power / counts.sum()),
     ),
     (
         "These numbers do not add up to 1. Divide by the sum *after* the power: the sum of shares "

@@ -3,15 +3,14 @@
 Each method of `tlcourse.words` learns vectors of one width from one text, WikiText-2 or ten times
 as much of `wikipedia-standin`, and gensim's implementations of the same methods learn from the same
 words with the same settings. Beside them stand vectors that have read more: GloVe's released ones,
-and those of `causal-small` and of a released model. A word's vector of a model is the mean of its
-rows in the embedding matrix, or, in context, the mean of its states in several sentences, layer by
-layer (Bommasani et al., 2020).
+and those of `causal-small`: layer by layer, the mean of a word's states in several passages
+(Bommasani et al., 2020). Layer 0 is the embedding matrix.
 
 What is judged is Spearman's rank correlation of cosines with people's scores, on the pairs of which
 both words have a vector, and the share of Google's analogies answered rightly by 3CosAdd without
 the words of the question.
 
-A seed stands for initial vectors, windows, subsampling and negatives; counting and models have
+A seed stands for initial vectors, windows, subsampling and negatives; counting and the model have
 none. Finished runs lie in `runs/word_vectors/`.
 """
 
@@ -29,10 +28,8 @@ from tlcourse import (
     checkpoints,
     corpora,
     glove,
-    huggingface,
     metrics,
     probing,
-    released,
     sizes,
     words,
 )
@@ -50,7 +47,7 @@ LEARNT = {  # by text and by whom; GloVe and fastText take longest, and read onl
     STANDIN: {"tlcourse": (SKIPGRAM, CBOW), "gensim": (SKIPGRAM, CBOW)},
 }
 RELEASED = "GloVe, released"
-CAUSAL, MINILM = "causal-small", "all-MiniLM-L6-v2"
+CAUSAL = "causal-small"
 JUDGEMENTS = {  # names of the scores, and where the pairs are
     "WordSim-353": ("wordsim-353", "test"),
     "WordSim, similarity": ("wordsim-353", "similarity"),
@@ -94,12 +91,12 @@ class Job(runner.Job):
 
     def weights(self) -> str:
         """Those of a model, or none."""
-        return runner.digest(self.method) if self.method in (CAUSAL, MINILM) else "none"
+        return runner.digest(self.method) if self.method == CAUSAL else "none"
 
     def work(self) -> dict:
         """Scores by layer, for methods and released vectors a single one; processor seconds."""
-        if self.method in (CAUSAL, MINILM):
-            return {"layers": [judged(each) for each in in_context(self.method, self.recipe)]}
+        if self.method == CAUSAL:
+            return {"layers": [judged(each) for each in in_context(self.recipe)]}
         if self.method == RELEASED:
             return {"layers": [judged(glove.load(MOST))]}
         text = read(self.text, self.recipe)
@@ -187,12 +184,12 @@ def sentences(text: words.Text) -> list[list[str]]:
     return [[text.vocabulary.words[id] for id in part] for part in np.split(text.ids, ends)]
 
 
-def in_context(name: str, plan: Plan) -> list[words.Vectors]:
+def in_context(plan: Plan) -> list[words.Vectors]:
     """For each layer, beginning with the embeddings, the mean state of each judged word.
 
     Each word is read in its first sentences in WikiText-2, at most `plan.occurrences`.
     """
-    model, tokenizer = model_of(name)
+    model, tokenizer = checkpoints.load(CAUSAL)
     parts, places, owners = occurrences(wanted(), plan.occurrences)
     found = sorted(set(owners))
     ids = np.array([found.index(word) for word in owners])
@@ -205,16 +202,6 @@ def in_context(name: str, plan: Plan) -> list[words.Vectors]:
         for total, each in zip(layers, features.layers, strict=True):
             np.add.at(total, ids[part], each[rows].astype(float))
     return [words.Vectors(tuple(found), total.astype(np.float32)) for total in layers]
-
-
-def model_of(name: str) -> tuple[Any, Any]:
-    """A model of the course, or a released one, and its tokenizer."""
-    if name == CAUSAL:
-        return checkpoints.load(name)
-    model = huggingface.load(name)
-    if model is None:
-        raise FileNotFoundError(f"expected {name} on this machine, found it nowhere")
-    return model.model, model.tokenizer
 
 
 def wanted() -> set[str]:
@@ -277,8 +264,6 @@ def jobs(plan: Plan, names: Sequence[str]) -> dict[tuple, list[Job]]:
     if glove.load(1) is not None:
         rows["", RELEASED, ""] = [Job(plan, RELEASED)]
     rows["", CAUSAL, ""] = [Job(plan, CAUSAL)]
-    if released.in_mirror(MINILM) is not None:
-        rows["", MINILM, ""] = [Job(plan, MINILM)]
     return rows
 
 

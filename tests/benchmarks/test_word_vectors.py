@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks import runner
 from benchmarks.studies import word_vectors
-from benchmarks.studies.word_vectors import CAUSAL, COUNTS, MINILM, PLANS, SKIPGRAM, WIKITEXT, Job
+from benchmarks.studies.word_vectors import CAUSAL, COUNTS, PLANS, SKIPGRAM, WIKITEXT, Job
 from tlcourse import checkpoints, corpora, probing, words
 
 PLAN = PLANS["tiny"]
@@ -44,7 +44,7 @@ def test_a_vector_in_context_is_the_mean_of_the_words_states(monkeypatch):
     monkeypatch.setattr(word_vectors, "wanted", lambda: {"river", "old"})
     lines = ["the old river", "an old river , very old"]
     monkeypatch.setattr(word_vectors, "lines", lambda name: lines)
-    layers = word_vectors.in_context(CAUSAL, PLAN)
+    layers = word_vectors.in_context(PLAN)
     model, tokenizer = checkpoints.load(CAUSAL)
     assert len(layers) == len(model.blocks) + 1
     assert layers[0].words == ("old", "river")
@@ -92,13 +92,13 @@ def test_rows_are_means_over_seeds_and_the_table_has_three_layers_of_a_model():
     assert model["layers"][1]["scores"]["MEN"]["interval"] == [0.1, 0.5]  # over the pairs
     rows = [
         {"text": WIKITEXT, "method": SKIPGRAM, "by": "gensim"} | several,
-        {"text": "", "method": MINILM, "by": ""} | model,
+        {"text": "", "method": CAUSAL, "by": ""} | model,
     ]
     study = {"job": "word_vectors", "data": "d", "machine": "m", "rows": rows}
     table = word_vectors.section(study | {"plan": {"width": 100, "occurrences": 10}})
     assert "| skip-gram | wikitext-2, 2.0M words | gensim | 6 | 0.300 (" in table
     for layer, value in (("embeddings", 0.1), ("layer 2", 0.3), ("layer 4", 0.5)):
-        assert f"| {MINILM}, {layer} |  |  |  | {value:.3f} (0.100-0.500)" in table
+        assert f"| {CAUSAL}, {layer} |  |  |  | {value:.3f} (0.100-0.500)" in table
     assert "MEN 9 of 10" in table
 
 

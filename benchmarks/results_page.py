@@ -21,7 +21,7 @@ SECTIONS = (  # the studies that have one, in the order of the page
     *("combined", "distilled", "few_labels", "tapt", "tapt_texts", "more_signal"),
     *("tasks", "reviews", "tasks_released", "tasks_beyond", "prompting", "summaries"),
     *("probing", "probing_pairs", "probing_released"),
-    *("behaviour", "growth", "pretexts", "objective_speeds", "pretraining_choices"),
+    *("behaviour", "growth", "pretexts", "objective_speeds", "pretraining_choices", "word_vectors"),
     *("pretraining", "finetuning"),
 )
 

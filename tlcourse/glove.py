@@ -29,9 +29,7 @@ HOW = (
     "TLCOURSE_DATA names"
 )
 LINES = 10_000  # of GloVe's own file, read at once
-CHUNK = (
-    1 << 20
-)  # characters of the copy, read at once: all of it as Python's objects would take 2 GB
+CHUNK = 1 << 20  # characters of the copy, read at once; the whole would take 2 GB as objects
 
 Block = tuple[list[str], np.ndarray]  # words and their rows (words, WIDTH)
 

@@ -10,7 +10,7 @@ def title_of(picture):
 
 def test_arrows_lead_to_the_words_of_the_window_and_to_no_others():
     picture = context_window(["the", "old", "castle", "stands"], 0, window=2)
-    assert title_of(picture) == "The word the predicts: old, castle"
+    assert title_of(picture) == "“the” predicts: old, castle"
     assert picture.alt == "In the line the old castle stands, arrows lead from the to old, castle."
     arrows = [each for each in picture.axes[0].texts if getattr(each, "arrow_patch", None)]
     assert len(arrows) == 2
@@ -41,8 +41,9 @@ def test_only_the_directions_of_vectors_are_drawn():
 def test_more_text_helps_only_if_it_helps_every_method():
     small, large = (0.3, 0.25, 0.35), (0.5, 0.45, 0.55)
     better = {"counts": {"2M": small, "20M": large}, "CBOW": {"2M": small, "20M": large}}
-    picture = agreement(better, {"GloVe": 0.6})
-    assert title_of(picture) == "More text helps every method"
+    picture = agreement(better, {"GloVe": 0.6}, judgements="(MEN)")
+    assert picture.axes[0].get_xlabel() == "Spearman's rank correlation with people (MEN)"
+    assert title_of(picture) == "More text helps all of these methods"
     assert picture.alt == "counts: 2M 0.30, 20M 0.50; CBOW: 2M 0.30, 20M 0.50; GloVe: 0.60."
     nothing_overlaps(picture)
     mixed = better | {"CBOW": {"2M": large, "20M": small}}

@@ -67,9 +67,7 @@ class CharacterEncoder(nn.Module):
         x = self.embedding(characters).transpose(1, 2)  # (words, character width, characters)
         found = []
         for convolution in self.convolutions:
-            beyond = (
-                convolution.kernel_size[0] - 1
-            )  # so that the last character is a first one, too
+            beyond = convolution.kernel_size[0] - 1  # a filter may begin at the last character
             fits = convolution(F.pad(x, (0, beyond))).masked_fill(pads[:, None], -torch.inf)
             found.append(fits.amax(dim=2).relu())
         return self.projection(self.highway(torch.cat(found, dim=1)))

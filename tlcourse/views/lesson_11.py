@@ -40,7 +40,7 @@ def context_window(
     around = [at for at in range(len(tokens)) if 0 < abs(at - centre) <= window]
     named = ", ".join(tokens[at] for at in around)
     texts = {
-        "title": f"The word {tokens[centre]} predicts: {named}",
+        "title": f"“{tokens[centre]}” predicts: {named}",
         "alt": f"In the line {' '.join(tokens)}, arrows lead from {tokens[centre]} to {named}.",
     } | texts
     draw = Drawing(1.0, **texts)
@@ -95,23 +95,27 @@ def word_map(groups: Mapping[str, Mapping[str, Any]], **texts: Unpack[Texts]) ->
 def agreement(
     rows: Mapping[str, Mapping[str, tuple[float, float, float]]],
     levels: Mapping[str, float] | None = None,
+    *,
+    judgements: str = "",
     **texts: Unpack[Texts],
 ) -> Picture:
     """How well vectors agree with people: a row for each method, a series for each text.
 
-    `rows` maps a method to texts, a text to (value, low, high); `levels` are drawn as lines. The
-    title says that more text helps if the last series of each method is above its first.
+    `rows` maps a method to texts, a text to (value, low, high); `levels` are drawn as lines, and
+    `judgements` names the pairs. The title says that more text helps if the last series of each
+    method is above its first.
     """
     values = {name: [each[0] for each in series.values()] for name, series in rows.items()}
     title = "How well cosines agree with people"
     if all(len(each) > 1 and each[-1] > each[0] for each in values.values()):
-        title = "More text helps every method"
+        title = "More text helps all of these methods"
     told = "; ".join(
         f"{name}: " + ", ".join(f"{text} {value[0]:.2f}" for text, value in series.items())
         for name, series in rows.items()
     )
     told += "".join(f"; {name}: {value:.2f}" for name, value in (levels or {}).items())
-    labels = {"x_label": "Spearman's rank correlation with people", "levels": levels}
+    x_label = f"Spearman's rank correlation with people {judgements}".rstrip()
+    labels = {"x_label": x_label, "levels": levels}
     return grouped_dots(rows, **labels, **{"title": title, "alt": f"{told}."} | texts)
 
 
@@ -169,6 +173,6 @@ def cluster_tree(clusters: Mapping[str, Sequence[str]], **texts: Unpack[Texts]) 
                 break
             line += f" {word}"
         axes.text(deepest + 0.15, rows[path], line, **font)
-    axes.set(ylim=(len(paths) - 0.4, -0.6), xlim=(0, deepest * 3.0))
+    axes.set(ylim=(len(paths) - 0.4, -0.6), xlim=(-0.1, deepest * 3.0))
     axes.set_axis_off()
     return finish(picture)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -55,17 +55,11 @@ def split(line: str) -> list[str]:
     return [word for word in words if word != UNKNOWN and any(map(str.isalpha, word))]
 
 
-def read(
-    lines: Iterable[str],
-    *,
-    min_count: int = 5,
-    size: int | None = None,
-    split: Callable[[str], Iterable[str]] = split,
-) -> Text:
+def read(lines: Iterable[str], *, min_count: int = 5, size: int | None = None) -> Text:
     """The text in `lines`, with the words that occur `min_count` times or more, at most `size`.
 
-    `split` cuts a line into words. Words with equal counts are in alphabetical order. Raises
-    ValueError if no word is frequent enough.
+    Words with equal counts are in alphabetical order. Raises ValueError if no word is frequent
+    enough.
     """
     first: dict[str, int] = {}  # the numbers of words, in the order in which they first occur
     ids, numbers = array("i"), array("i")

@@ -63,9 +63,10 @@ class Vectors:
         The word itself and the words in `without` are left out.
         """
         left_out = {*without, to} if isinstance(to, str) else set(without)
+        rows = [self.ids[word] for word in left_out if word in self.ids]
         cosines = self.directions @ unit(self[to] if isinstance(to, str) else to)
-        cosines[[self.ids[word] for word in left_out if word in self.ids]] = -np.inf
-        best = np.argsort(-cosines, kind="stable")[: min(n, len(self) - len(left_out))]
+        cosines[rows] = -np.inf
+        best = np.argsort(-cosines, kind="stable")[: min(n, len(self) - len(rows))]
         return [(self.words[row], float(cosines[row])) for row in best]
 
     def analogy(

@@ -10,7 +10,7 @@ from benchmarks.speed import objectives as speeds
 from benchmarks.studies import growth, pretexts, pretraining_runs
 from tests.objectives.test_values import VALUES
 from tlcourse import checkpoints, results
-from tlcourse.objectives import Denoising
+from tlcourse.objectives import BidirectionalLM, Denoising
 from tlcourse.probing import fitting
 from tlcourse.training import STATE
 
@@ -49,7 +49,7 @@ def test_every_objective_is_timed_against_next_tokens():
     assert 0.05 < targets["masked"] < 0.3 and 0.3 < targets["prefix LM"] < 0.7
     _, tokenizer = checkpoints.load(speeds.VOCABULARY)
     named = {type(value) for value in speeds.all_objectives(tokenizer).values()}
-    assert named == {type(value) for value in VALUES}
+    assert named == {type(value) for value in VALUES} - {BidirectionalLM}, "its body is recurrent"
     assert sum(isinstance(v, Denoising) for v in speeds.all_objectives(tokenizer).values()) == 2
     text = speeds.section(study)
     assert "| next token | " in text and " | 1.00 (1.00-1.00) | 1.00 |" in text

@@ -22,6 +22,7 @@ STUDIES = {  # by module of `studies`, the names of what it measures
     "pretexts": ("pretexts",),
     "pretraining_choices": ("pretraining_choices",),
     "word_vectors": ("word_vectors",),
+    "encoders": ("encoders",),
     "scaling": ("scaling",),
     "ablation": ("ablation",),
     "eight_bits": ("eight_bits",),
@@ -29,8 +30,12 @@ STUDIES = {  # by module of `studies`, the names of what it measures
     "interruptions": ("interruptions",),
 }
 MODULES = {name: f"speed.{name}" for name in (*SPEED, "page", "looking", "graders")}
-# There are studies `objectives` and `word_vectors`.
-MODULES |= {"objective_speeds": "speed.objectives", "word_vector_speeds": "speed.word_vectors"}
+# There are studies of these names, too.
+MODULES |= {
+    "objective_speeds": "speed.objectives",
+    "word_vector_speeds": "speed.word_vectors",
+    "encoder_speeds": "speed.encoders",
+}
 MODULES |= {name: f"studies.{module}" for module, names in STUDIES.items() for name in names}
 
 

@@ -18,7 +18,7 @@ FLOORS = {
     for floor, names in enumerate(
         (
             "environment sizes device files ranges recipes results signals views wording",
-            "bpe transformer recurrent words",
+            "bpe transformer recurrent encoders words",
             "corpora batching objectives metrics spans generation checkpoints huggingface released "
             "glove memory",
             "training",

@@ -30,11 +30,12 @@ class TaskModel(nn.Module, ABC):
     """A Transformer with its tokenizer and `head`, a linear layer for one task.
 
     It shares the weights of the body it is given, but has its own dropout and edits. The body may
-    also be an `LSTM` or a `BiLSTM`, which keeps the dropout of its configuration. `scheme` is
-    how it was adapted and `report` what that changed; both are None before `adapt`. A subclass says
-    what an example is, and what its loss is. With our vocabulary `<cls>` follows the text, so that
-    it sees the whole text even in a causal model, and a pair is one text with `<sep>` between its
-    parts. A released model has its special tokens where its own tokenizer puts them.
+    also be an `LSTM` or a `BiLSTM`, which keeps the dropout of its configuration, or one of
+    `encoders`, which cannot be saved. `scheme` is how it was adapted and `report` what that
+    changed; both are None before `adapt`. A subclass says what an example is, and what its loss is.
+    With our vocabulary `<cls>` follows the text, so that it sees the whole text even in a causal
+    model, and a pair is one text with `<sep>` between its parts. A released model has its special
+    tokens where its own tokenizer puts them.
     """
 
     task: ClassVar[str]  # its name in classifier.json and in `tlcourse adapt --task`

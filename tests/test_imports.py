@@ -17,7 +17,7 @@ FLOORS = {
     name: floor
     for floor, names in enumerate(
         (
-            "environment sizes device files ranges recipes results signals views wording",
+            "environment sizes device files history ranges recipes results signals views wording",
             "bpe transformer recurrent encoders words",
             "corpora batching objectives metrics spans generation checkpoints huggingface released "
             "glove memory",

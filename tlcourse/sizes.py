@@ -144,6 +144,15 @@ class Size:
     words_topics: int = _at(2, 10, 50)  # topics of the articles
     words_clusters: int = _at(4, 30, 30)  # Brown clusters
     words_clustered: int = _at(40, 1_000, 1_000)  # words that are clustered
+    # Lesson 11b, sentences and recurrent models
+    order_texts: int = _at(40, 1_600, 4_000)  # made-up texts to learn an order from
+    order_epochs: int = _at(1, 6, 8)  # passes over them
+    encoder_phrases: int = _at(40, 5_000, 60_000)  # phrases of reviews for the four encoders
+    encoder_epochs: int = _at(1, 2, 4)  # passes over them
+    upos_sentences: int = _at(24, 1_500, 12_000)  # sentences with parts of speech to learn from
+    upos_test: int = _at(10, 500, 2_000)  # sentences to evaluate on
+    upos_epochs: int = _at(1, 5, 5)  # passes over the former
+    character_steps: int = _at(6, 600, 3_000)  # optimizer steps of a model of characters
     # The demonstrations of `tlcourse milestone`
     milestone_steps: int = _at(8, 100, 100)  # optimizer steps of the training loop
     milestone_epochs: int = _at(1, 12, 12)  # passes over the questions with LoRA

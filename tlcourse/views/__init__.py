@@ -257,6 +257,14 @@ from tlcourse.views.lesson_11 import (
     senses_by_layer,
     word_map,
 )
+from tlcourse.views.lesson_11b import (
+    encoder_errors,
+    four_ways,
+    order_by_distance,
+    scores_over_years,
+    sizes_over_years,
+    time_by_length,
+)
 from tlcourse.views.lines import curves, smooth
 from tlcourse.views.links import arcs, token_lines
 from tlcourse.views.panels import by_layer
@@ -317,6 +325,7 @@ __all__ = [
     "difference_map",
     "draws_disagree",
     "draws_needed",
+    "encoder_errors",
     "epoch_errors",
     "erased_words",
     "errors_against_counting",
@@ -335,6 +344,7 @@ __all__ = [
     "finish",
     "flipped_sums",
     "four_knobs",
+    "four_ways",
     "gains_by_labels",
     "gains_by_task",
     "gated_feed_forward_layer",
@@ -386,6 +396,7 @@ __all__ = [
     "one_body",
     "one_head",
     "one_run_each",
+    "order_by_distance",
     "over_tokens_and_targets",
     "pair_scores",
     "paired_differences",
@@ -419,6 +430,7 @@ __all__ = [
     "score_maps",
     "score_terms",
     "scores_by_task",
+    "scores_over_years",
     "searched_schemes",
     "seeds_apart",
     "seen_and_asked",
@@ -428,6 +440,7 @@ __all__ = [
     "signal_pipeline",
     "singular_values_by_round",
     "singular_values_of_steps",
+    "sizes_over_years",
     "slider",
     "smooth",
     "stems_kept",
@@ -445,6 +458,7 @@ __all__ = [
     "text_to_ids",
     "three_models",
     "three_phases",
+    "time_by_length",
     "token_lines",
     "token_matches",
     "trained_head",

@@ -1,0 +1,115 @@
+import pytest
+
+from tests.views.drawn import arrows_of, edged, nothing_overlaps, refused, titles_of, words_in
+from tlcourse import history
+from tlcourse.views import (
+    encoder_errors,
+    four_ways,
+    order_by_distance,
+    scores_over_years,
+    sizes_over_years,
+    time_by_length,
+)
+
+ENCODERS = ("bag of words", "CNN", "BiLSTM", "attention")
+
+
+def title_of(picture):
+    return " ".join(picture.get_suptitle().split())
+
+
+def test_four_ways_have_an_arrow_for_each_way_that_a_word_takes():
+    words = ["not", "good", ",", "bad"]
+    picture = four_ways(words)
+    bag, windows, chain, pairs = 4, 3 * 2 + 3, 4 + 3, 4 * 4
+    arrows = [each for each in arrows_of(picture) if each.arrow_patch is not None]
+    assert len(arrows) == bag + windows + chain + pairs
+    assert len(edged(picture, "vermillion")) == 3, "a filter for each window"
+    assert "not good , bad four times" in picture.alt
+    nothing_overlaps(picture)
+    refused("a window of 1 to all of a few short words", four_ways, words, window=5)
+    refused("a window of 1 to all of a few short words", four_ways, ["extraordinarily"] * 3)
+
+
+def test_the_title_says_that_a_cnn_needs_a_shared_window_only_if_it_does():
+    found = dict.fromkeys(ENCODERS, [1.0, 1.0]) | {"bag of words": [0.5, 0.5], "CNN": [1.0, 0.5]}
+    picture = order_by_distance(found, [0, 12])
+    assert title_of(picture) == "A CNN knows the order only of words that share a window"
+    assert "CNN: 100, 50" in picture.alt and "chance" in words_in(picture.axes[0])
+    for changed in ({"CNN": [1.0, 0.9]}, {"bag of words": [0.9, 0.5]}, {"attention": [1.0, 0.8]}):
+        other = order_by_distance(found | changed, [0, 12])
+        assert title_of(other) == "Which of two words comes first?"
+
+
+def error_rows(pretrained):
+    def row(task, encoder, mean, shuffled=None):
+        score = None if shuffled is None else {"mean": shuffled, "interval": [shuffled, shuffled]}
+        return {
+            "task": task,
+            "encoder": encoder,
+            "mean": mean,
+            "interval": [mean - 1, mean + 1],
+            "shuffled": score,
+            "parameters": None if encoder == "a, pretrained" else 1_081_858,
+        }
+
+    return [
+        row(task, *each)
+        for task in ("sst-2", "trec")
+        for each in (("CNN", 20.0, 22.0), ("attention", 21.0, 21.0), ("a, pretrained", pretrained))
+    ]
+
+
+def test_the_title_says_that_the_pretrained_model_is_best_only_if_it_is():
+    tasks = {"sst-2": "reviews", "trec": "questions"}
+    picture = encoder_errors(error_rows(9.0), tasks)
+    assert title_of(picture) == "No encoder from scratch comes near the pretrained model"
+    assert titles_of(picture.axes) == ["reviews", "questions"]
+    assert "reviews, CNN: 20.0, shuffled 22.0; reviews, attention: 21.0" in picture.alt
+    names = [label.get_text() for label in picture.axes[0].get_yticklabels()]
+    assert names == ["CNN\n(1.08M)", "attention\n(1.08M)", "a, pretrained"]
+    other = encoder_errors(error_rows(30.0), tasks)
+    assert title_of(other) == "Errors of encoders trained from scratch, and of a pretrained model"
+
+
+def test_the_title_says_that_attention_is_slower_in_long_texts_only_if_it_is():
+    def rows(longest):
+        times = {"CNN": [1, 2], "BiLSTM": [3, 9], "attention": [2, longest]}
+        return [
+            {"mode": "one text", "encoder": name, "length": length, "ms": ms}
+            for name, each in times.items()
+            for length, ms in zip((16, 512), each, strict=True)
+        ]
+
+    picture = time_by_length(rows(20), {"one text": "one text"})
+    assert title_of(picture) == "In long texts, attention is slower than the recurrent network"
+    assert "one text, attention from 2 to 20" in picture.alt
+    assert picture.axes[0].get_xscale() == picture.axes[0].get_yscale() == "log"
+    other = time_by_length(rows(5), {"one text": "one text"})
+    assert title_of(other) == "Milliseconds by the length of a text"
+
+
+def test_models_are_named_with_their_layers():
+    models = history.models()
+    picture = sizes_over_years(models)
+    assert title_of(picture) == "From NNLM to GPT-3: 15,000 times the parameters"
+    assert set(words_in(picture.axes[0])) == {f"{m.name} ({m.layers})" for m in models}
+    assert "GPT-3 2020: 175,000 million" in picture.alt
+    nothing_overlaps(picture)
+
+
+def test_the_title_says_that_more_pretraining_is_better_only_if_it_is():
+    scores, people = history.scores(), history.people()
+    picture = scores_over_years(scores, people)
+    assert title_of(picture) == "The more of a system is pretrained, the higher its best score"
+    shown = picture.axes
+    assert titles_of(shown) == list(scores)
+    for axes, (task, rows) in zip(shown, scores.items(), strict=True):
+        named = {row.name for row in rows} | ({" people"} if task in people else set())
+        assert set(words_in(axes)) == named
+    worse = {task: rows[::-1] for task, rows in scores.items()}
+    task, rows = next(iter(worse.items()))
+    worse[task] = [row for row in rows if row.name != "Baevski"]  # BERT is below Flair
+    assert title_of(scores_over_years(worse, people)) == "Scores on three tasks over the years"
+    assert "BERT-large 2018 80.5" in picture.alt
+    assert pytest.approx(80.5) in [row.score for row in scores["GLUE, average"]]

@@ -1,0 +1,284 @@
+"""Figures of lesson 11b: ways to let words interact, their errors and times, and models over years.
+
+A title states a finding only if the data show it.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Unpack
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from tlcourse.views.bars import name_rows
+from tlcourse.views.diagrams import ACROSS, Drawing, word_width
+from tlcourse.views.dots import write_beside
+from tlcourse.views.lines import curves, log_scale, plain
+from tlcourse.views.panels import head, panels
+from tlcourse.views.style import (
+    COLOURS,
+    CYCLE,
+    GREY,
+    Picture,
+    Texts,
+    figure,
+    finish,
+    label_axes,
+)
+
+WAYS = {  # how words interact, and what is between two of them
+    "bag of words": "order is lost",
+    "CNN": "within a window",
+    "RNN": "step by step",
+    "attention": "every pair at once",
+}
+PRETRAINED = {  # how much of a system was pretrained, in the order of time
+    "none": COLOURS["black"],
+    "vectors": COLOURS["orange"],
+    "states": COLOURS["blue"],
+    "fine-tuned": COLOURS["vermillion"],
+}
+
+
+def four_ways(words: Sequence[str], *, window: int = 2, **texts: Unpack[Texts]) -> Picture:
+    """How a bag of words, a CNN, an RNN and attention let the same words interact.
+
+    Raises ValueError for words that do not fit, or fewer than `window`.
+    """
+    across = ACROSS / len(WAYS)
+    widths = [0.1 + word_width(word) for word in words]
+    gap = (across - 0.1 - sum(widths)) / (len(words) + 1)
+    if gap < 0 or not 1 <= window <= len(words):
+        raise ValueError(f"expected a window of 1 to all of a few short words, got {list(words)}")
+    texts = {
+        "title": "Four ways to let words interact",
+        "alt": f"The words {' '.join(words)} four times. Arrows lead from all of them to a mean; "
+        f"from each {window} neighbours to a filter, and from the filters to a maximum; from each "
+        "to a state, and from each state to the next; from each to the states of all.",
+    } | texts
+    draw = Drawing(1.95, **texts)
+    for place, (way, between) in enumerate(WAYS.items()):
+        left = place * across
+        boxes, x = [], left + 0.05 + gap
+        for word, width in zip(words, widths, strict=True):
+            boxes.append(draw.box((x + width / 2, 0.5), word, width=width, height=0.26))
+            x += width + gap
+        middle = left + across / 2
+        draw.caption((middle, 1.82), way, "black", bold=True)
+        draw.caption((middle, 0.1), between)
+        _draw_way(draw, way, boxes, (middle, window))
+    return draw.finish()
+
+
+def _draw_way(draw: Drawing, way: str, boxes: list, place: tuple[float, int]) -> None:
+    middle, window = place
+    if way == "bag of words":
+        mean = draw.box((middle, 1.45), "mean", colour="blue")
+        for box in boxes:
+            draw.arrow(box.top, mean.bottom)
+        return
+    if way == "CNN":
+        largest = draw.box((middle, 1.52), "maximum", colour="blue")
+        for start in range(len(boxes) - window + 1):
+            seen = boxes[start : start + window]
+            at = sum(box.middle[0] for box in seen) / window
+            fits = draw.box((at, 1.02), width=0.16, height=0.16, colour="vermillion")
+            for box in seen:
+                draw.arrow(box.top, fits.bottom)
+            draw.arrow(fits.top, largest.bottom)
+        return
+    states = [draw.box((b.middle[0], 1.35), width=0.2, height=0.2, colour="blue") for b in boxes]
+    for box, state in zip(boxes, states, strict=True):
+        sources = [box] if way == "RNN" else boxes
+        for source in sources:
+            draw.arrow(source.top, state.bottom)
+    if way == "RNN":
+        draw.chain(*states)
+
+
+def order_by_distance(
+    accuracy: Mapping[str, Sequence[float]], gaps: Sequence[int], **texts: Unpack[Texts]
+) -> Picture:
+    """Percent right on the toy task, by the number of words between the two that count.
+
+    `accuracy` maps encoders to shares. The title states the finding if the bag is never above 65 %,
+    the CNN falls from above 90 to below 65 %, and the others remain above 90 %.
+    """
+    percent = {name: 100 * np.asarray(each, float) for name, each in accuracy.items()}
+    rest = [each for name, each in percent.items() if name not in ("bag of words", "CNN")]
+    bag, cnn = percent.get("bag of words"), percent.get("CNN")
+    title = "Which of two words comes first?"
+    if (
+        (bag is not None and bag.max() < 65)
+        and (cnn is not None and cnn[0] > 90 and cnn[-1] < 65)
+        and all(each.min() > 90 for each in rest)
+    ):
+        title = "A CNN knows the order only of words that share a window"
+    told = "; ".join(f"{n}: {', '.join(f'{v:.0f}' for v in each)}" for n, each in percent.items())
+    where = ", ".join(map(str, gaps))
+    return curves(
+        {name: (gaps, each) for name, each in percent.items()},
+        x_label="words in between",
+        y_label="right (%)",
+        levels={"chance": 50},
+        dashed=[name for name in percent if name == "attention"],
+        top=100,
+        **{"title": title, "alt": f"Percent right with {where} words in between. {told}."} | texts,
+    )
+
+
+def encoder_errors(
+    rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], **texts: Unpack[Texts]
+) -> Picture:
+    """Errors of encoders with intervals, as the texts are and with their words shuffled.
+
+    `rows` are those of the study `encoders`; `names` maps its tasks to headings of the panels. The
+    title says that the pretrained model is best, if it is on every task.
+    """
+    best = {
+        task: min((r for r in rows if r["task"] == task), key=lambda row: row["mean"])["encoder"]
+        for task in names
+    }
+    title = "Errors of encoders trained from scratch, and of a pretrained model"
+    if all("pretrained" in each for each in best.values()):
+        title = "No encoder from scratch comes near the pretrained model"
+    told = "; ".join(
+        f"{names[r['task']]}, {r['encoder']}: {r['mean']:.1f}"
+        + (f", shuffled {r['shuffled']['mean']:.1f}" if r["shuffled"] else "")
+        for r in rows
+    )
+    texts = {"title": title, "alt": f"Errors in percent. {told}."} | texts
+    encoders = list(dict.fromkeys(row["encoder"] for row in rows))
+    picture, shown = figure(height=3.7, columns=len(names), sharey=True, squeeze=False, **texts)
+    for axes, (task, heading) in zip(shown[0], names.items(), strict=True):
+        head(axes, heading, len(names))
+        for row in (each for each in rows if each["task"] == task):
+            at = encoders.index(row["encoder"])
+            for shift, colour, score in ((-0.12, CYCLE[0], row), (0.14, CYCLE[1], row["shuffled"])):
+                if score:
+                    axes.hlines(at + shift, *score["interval"], color=colour, lw=1.6)
+                    axes.plot(score["mean"], at + shift, "o", color=colour, ms=7)
+        axes.set_xlim(left=0)
+        axes.tick_params(labelsize=10)
+        label_axes(axes, size=10, x="error (%)")
+    counts = {row["encoder"]: row["parameters"] for row in reversed(rows)}
+    labels = [f"{e}\n({plain(round(counts[e], -4))})" if counts[e] else e for e in encoders]
+    name_rows(shown[0][0], labels)
+    shown[0][0].tick_params(axis="y", labelsize=10)
+    keys = [Line2D([], [], color=colour, marker="o", ms=7, lw=1.6) for colour in CYCLE[:2]]
+    look = {"labelcolor": "linecolor", "prop": {"weight": "bold", "size": 10}}
+    shown[0][-1].legend(keys, ["as it is", "words shuffled"], frameon=False, **look)
+    return finish(picture)
+
+
+def time_by_length(
+    rows: Sequence[Mapping[str, Any]], modes: Mapping[str, str], **texts: Unpack[Texts]
+) -> Picture:
+    """Milliseconds against the length of the text, a panel for each mode, on logarithmic axes.
+
+    `rows` are those of the benchmark `encoder_speeds`; `modes` maps its modes to headings. The
+    title says that attention is slower than the RNN for the longest texts if it is in every mode.
+    """
+    series: dict[str, dict[str, tuple[list, list]]] = {mode: {} for mode in modes}
+    for row in rows:
+        if row["mode"] in modes:
+            x, y = series[row["mode"]].setdefault(row["encoder"], ([], []))
+            x.append(row["length"])
+            y.append(row["ms"])
+    ends = {mode: {name: y[-1] for name, (_, y) in each.items()} for mode, each in series.items()}
+    starts = {mode: {name: y[0] for name, (_, y) in each.items()} for mode, each in series.items()}
+    title = "Milliseconds by the length of a text"
+    pairs, chain = "attention", "BiLSTM"
+    if all(each.get(pairs, 0) > each.get(chain, np.inf) for each in ends.values()):
+        title = "In long texts, attention is slower than the recurrent network"
+    told = "; ".join(
+        f"{modes[mode]}, {name} from {starts[mode][name]:.2g} to {end:.2g}"
+        for mode, each in ends.items()
+        for name, end in each.items()
+    )
+    texts = {"title": title, "alt": f"Milliseconds by length. {told}."} | texts
+    picture, shown = panels(list(modes.values()), height=2.6, **texts)
+    for axes, mode in zip(shown, modes, strict=True):
+        for axis in (axes.xaxis, axes.yaxis):
+            log_scale(axis)
+        last = axes is shown[-1]
+        for index, (name, (x, y)) in enumerate(series[mode].items()):
+            axes.plot(x, y, "o-", ms=5, color=CYCLE[index], label=name)
+        if last:
+            axes.legend(labelcolor="linecolor", prop={"weight": "bold", "size": 9}, frameon=False)
+        axes.set_xticks(next(iter(series[mode].values()))[0][::2])
+        axes.set_xticks([], minor=True)
+        label_axes(axes, size=10, x="tokens of a text")
+    label_axes(shown[0], size=10, y="milliseconds")
+    return finish(picture)
+
+
+def sizes_over_years(models: Sequence[Any], **texts: Unpack[Texts]) -> Picture:
+    """Parameters of language models over the years, on a logarithmic axis; layers in brackets.
+
+    `models` are those of `history.models()`. The title says how many times the last has the
+    parameters of the first.
+    """
+    first, last = models[0], models[-1]
+    times = float(f"{last.parameters / first.parameters:.2g}")
+    told = "; ".join(f"{m.name} {m.when[:4]}: {m.parameters / 1e6:,.10g} million" for m in models)
+    texts = {
+        "title": f"From {first.name} to {last.name}: {times:,.0f} times the parameters",
+        "alt": f"Parameters of language models. {told}.",
+        "note": "In brackets: layers.",
+    } | texts
+    picture, axes = figure(height=4.8, **texts)
+    log_scale(axes.yaxis)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value / 1e6:,.0f}")
+    points = np.array([(model.year, model.parameters) for model in models])
+    axes.plot(*points.T, "o", color=COLOURS["blue"], ms=7)
+    axes.margins(x=0.12, y=0.1)
+    label_axes(axes, x="year", y="millions of parameters")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    picture.draw_without_rendering()
+    labels = {at: f"{model.name} ({model.layers})" for at, model in enumerate(models)}
+    write_beside(axes, points, labels, dict.fromkeys(labels, "black"))
+    return finish(picture)
+
+
+def scores_over_years(
+    scores: Mapping[str, Sequence[Any]],
+    people: Mapping[str, float],
+    **texts: Unpack[Texts],
+) -> Picture:
+    """A panel for each task: scores over the years, coloured by what was pretrained.
+
+    `scores` and `people` are those of `history`. The title says that more pretraining raised
+    the best score, if on each task the best of each kind is above the best of the one before.
+    """
+    told, rises = [], []
+    for task, rows in scores.items():
+        told.append(f"{task}: " + ", ".join(f"{r.name} {r.when[:4]} {r.score:g}" for r in rows))
+        best = {kind: max((r.score for r in rows if r.pretrained == kind), default=None)
+                for kind in PRETRAINED}  # fmt: skip
+        reached = [score for score in best.values() if score is not None]
+        rises += [one < other for one, other in pairwise(reached)]
+    title = "Scores on three tasks over the years"
+    if all(rises):
+        title = "The more of a system is pretrained, the higher its best score"
+    texts = {"title": title, "alt": f"{'; '.join(told)}."} | texts
+    picture, shown = panels(list(scores), height=3.0, **texts)
+    for axes, (task, rows) in zip(shown, scores.items(), strict=True):
+        if task in people:
+            axes.axhline(people[task], color=GREY, lw=1.2, ls=":", zorder=1)
+        points = np.array([(row.year, row.score) for row in rows])
+        inks = {at: PRETRAINED[row.pretrained] for at, row in enumerate(rows)}
+        for at, point in enumerate(points):
+            axes.plot(*point, "o", color=inks[at], ms=7)
+        axes.margins(x=0.3, y=0.15)
+        axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+        picture.draw_without_rendering()
+        if task in people:
+            font = {"fontsize": 8.5, "color": GREY, "va": "bottom"}
+            axes.text(axes.get_xlim()[0], people[task], " people", **font)
+        write_beside(axes, points, {at: row.name for at, row in enumerate(rows)}, inks)
+    keys = [Line2D([], [], color=c, marker="o", ms=7, lw=0) for c in PRETRAINED.values()]
+    look = {"labelcolor": "linecolor", "prop": {"weight": "bold", "size": 9}, "ncols": 4}
+    picture.legend(keys, PRETRAINED, loc="outside lower center", frameon=False, **look)
+    return finish(picture)

@@ -54,12 +54,8 @@ def measure() -> dict:
 def _measured(scale: Scale) -> dict:
     torch.manual_seed(0)
     bodies = {name: body_of(name, scale.width, longest=max(scale.lengths)) for name in ENCODERS}
-    rows = [
-        row
-        for mode in MODES
-        for length in scale.lengths
-        for row in _rows(bodies, mode, length, scale)
-    ]
+    cases = product(MODES, scale.lengths)
+    rows = [row for mode, length in cases for row in _rows(bodies, mode, length, scale)]
     return {
         "job": "encoder_speeds",
         **runner.provenance("random ids", note="one thread"),

@@ -32,7 +32,8 @@ def test_four_ways_have_an_arrow_for_each_way_that_a_word_takes():
 
 
 def test_the_title_says_that_a_cnn_needs_a_shared_window_only_if_it_does():
-    found = dict.fromkeys(ENCODERS, [1.0, 1.0]) | {"bag of words": [0.5, 0.5], "CNN": [1.0, 0.5]}
+    found = {name: [1.0, 1.0] for name in ENCODERS}
+    found |= {"bag of words": [0.5, 0.5], "CNN": [1.0, 0.5]}
     picture = order_by_distance(found, [0, 12])
     assert title_of(picture) == "A CNN knows the order only of words that share a window"
     assert "CNN: 100, 50" in picture.alt and "chance" in words_in(picture.axes[0])

@@ -146,7 +146,7 @@ class Size:
     words_clustered: int = _at(40, 1_000, 1_000)  # words that are clustered
     # Lesson 11b, sentences and recurrent models
     order_texts: int = _at(40, 1_600, 4_000)  # made-up texts to learn an order from
-    order_epochs: int = _at(1, 6, 8)  # passes over them
+    order_epochs: int = _at(1, 8, 8)  # passes over them
     encoder_phrases: int = _at(40, 5_000, 60_000)  # phrases of reviews for the four encoders
     encoder_epochs: int = _at(1, 2, 4)  # passes over them
     upos_sentences: int = _at(24, 1_500, 12_000)  # sentences with parts of speech to learn from

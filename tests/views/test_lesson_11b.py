@@ -39,7 +39,7 @@ def test_the_title_says_that_a_cnn_needs_a_shared_window_only_if_it_does():
     assert "CNN: 100, 50" in picture.alt and "chance" in words_in(picture.axes[0])
     for changed in ({"CNN": [1.0, 0.9]}, {"bag of words": [0.9, 0.5]}, {"attention": [1.0, 0.8]}):
         other = order_by_distance(found | changed, [0, 12])
-        assert title_of(other) == "Which of two words comes first?"
+        assert title_of(other) == "Which of two words comes last?"
 
 
 def error_rows(pretrained):

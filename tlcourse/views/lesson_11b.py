@@ -108,7 +108,7 @@ def order_by_distance(
     percent = {name: 100 * np.asarray(each, float) for name, each in accuracy.items()}
     rest = [each for name, each in percent.items() if name not in ("bag of words", "CNN")]
     bag, cnn = percent.get("bag of words"), percent.get("CNN")
-    title = "Which of two words comes first?"
+    title = "Which of two words comes last?"
     if (
         (bag is not None and bag.max() < 65)
         and (cnn is not None and cnn[0] > 90 and cnn[-1] < 65)

@@ -140,9 +140,9 @@ def encoder_errors(
         task: min((r for r in rows if r["task"] == task), key=lambda row: row["mean"])["encoder"]
         for task in names
     }
-    title = "Errors of encoders trained from scratch, and of a pretrained model"
+    title = "Errors from scratch and with pretraining"
     if all("pretrained" in each for each in best.values()):
-        title = "No encoder from scratch comes near the pretrained model"
+        title = "The pretrained model makes the fewest errors on every task"
     told = "; ".join(
         f"{names[r['task']]}, {r['encoder']}: {r['mean']:.1f}"
         + (f", shuffled {r['shuffled']['mean']:.1f}" if r["shuffled"] else "")
@@ -162,14 +162,20 @@ def encoder_errors(
         axes.set_xlim(left=0)
         axes.tick_params(labelsize=10)
         label_axes(axes, size=10, x="error (%)")
-    counts = {row["encoder"]: row["parameters"] for row in reversed(rows)}
-    labels = [f"{e}\n({plain(round(counts[e], -4))})" if counts[e] else e for e in encoders]
+    labels = [_with_parameters(encoder, rows) for encoder in encoders]
     name_rows(shown[0][0], labels)
     shown[0][0].tick_params(axis="y", labelsize=10)
     keys = [Line2D([], [], color=colour, marker="o", ms=7, lw=1.6) for colour in CYCLE[:2]]
     look = {"labelcolor": "linecolor", "prop": {"weight": "bold", "size": 10}}
-    shown[0][-1].legend(keys, ["as it is", "words shuffled"], frameon=False, **look)
+    shown[0][0].legend(keys, ["as it is", "words shuffled"], frameon=False, **look)
     return finish(picture)
+
+
+def _with_parameters(encoder: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """The name of an encoder and its parameters, if it has about as many on every task."""
+    mine = [row["parameters"] for row in rows if row["encoder"] == encoder]
+    counts = {plain(float(f"{count:.2g}")) for count in mine if count}
+    return f"{encoder}\n({counts.pop()})" if len(counts) == 1 else encoder
 
 
 def time_by_length(

@@ -15,7 +15,7 @@ from tlcourse.views.bars import name_rows
 from tlcourse.views.diagrams import ACROSS, Drawing, word_width
 from tlcourse.views.dots import write_beside
 from tlcourse.views.lines import curves, log_scale, plain
-from tlcourse.views.panels import head, panels
+from tlcourse.views.panels import head, name_lines, panels
 from tlcourse.views.style import (
     COLOURS,
     CYCLE,
@@ -167,7 +167,8 @@ def encoder_errors(
     shown[0][0].tick_params(axis="y", labelsize=10)
     keys = [Line2D([], [], color=colour, marker="o", ms=7, lw=1.6) for colour in CYCLE[:2]]
     look = {"labelcolor": "linecolor", "prop": {"weight": "bold", "size": 10}}
-    shown[0][0].legend(keys, ["as it is", "words shuffled"], frameon=False, **look)
+    look |= {"frameon": False, "loc": "lower right"}
+    shown[0][-1].legend(keys, ["as it is", "words shuffled"], **look)
     return finish(picture)
 
 
@@ -184,39 +185,40 @@ def time_by_length(
     """Milliseconds against the length of the text, a panel for each mode, on logarithmic axes.
 
     `rows` are those of the benchmark `encoder_speeds`; `modes` maps its modes to headings. The
-    title says that attention is slower than the RNN for the longest texts if it is in every mode.
+    title says that attention is slower than the BiLSTM at every length if it is in every mode.
     """
-    series: dict[str, dict[str, tuple[list, list]]] = {mode: {} for mode in modes}
+    series: dict[str, dict[str, list[tuple[int, float]]]] = {mode: {} for mode in modes}
     for row in rows:
         if row["mode"] in modes:
-            x, y = series[row["mode"]].setdefault(row["encoder"], ([], []))
-            x.append(row["length"])
-            y.append(row["ms"])
-    ends = {mode: {name: y[-1] for name, (_, y) in each.items()} for mode, each in series.items()}
-    starts = {mode: {name: y[0] for name, (_, y) in each.items()} for mode, each in series.items()}
+            of_mode = series[row["mode"]]
+            of_mode.setdefault(row["encoder"], []).append((row["length"], row["ms"]))
     title = "Milliseconds by the length of a text"
-    pairs, chain = "attention", "BiLSTM"
-    if all(each.get(pairs, 0) > each.get(chain, np.inf) for each in ends.values()):
-        title = "In long texts, attention is slower than the recurrent network"
+    if all(
+        pairs[1] > chain[1]
+        for each in series.values()
+        for pairs, chain in zip(each["attention"], each["BiLSTM"], strict=True)
+    ):
+        title = "Attention takes longer than the BiLSTM at every length"
     told = "; ".join(
-        f"{modes[mode]}, {name} from {starts[mode][name]:.2g} to {end:.2g}"
-        for mode, each in ends.items()
-        for name, end in each.items()
+        f"{modes[mode]}, {name} from {line[0][1]:.2g} to {line[-1][1]:.2g}"
+        for mode, each in series.items()
+        for name, line in each.items()
     )
     texts = {"title": title, "alt": f"Milliseconds by length. {told}."} | texts
     picture, shown = panels(list(modes.values()), height=2.6, **texts)
-    for axes, mode in zip(shown, modes, strict=True):
+    ends = []
+    for axes, of_mode in zip(shown, series.values(), strict=True):
         for axis in (axes.xaxis, axes.yaxis):
             log_scale(axis)
-        last = axes is shown[-1]
-        for index, (name, (x, y)) in enumerate(series[mode].items()):
-            axes.plot(x, y, "o-", ms=5, color=CYCLE[index], label=name)
-        if last:
-            axes.legend(labelcolor="linecolor", prop={"weight": "bold", "size": 9}, frameon=False)
-        axes.set_xticks(next(iter(series[mode].values()))[0][::2])
+        ends.append({})
+        for colour, (name, line) in zip(CYCLE, of_mode.items(), strict=False):
+            axes.plot(*zip(*line, strict=True), "o-", ms=5, color=colour)
+            ends[-1][name] = (*line[-1], colour)
+        axes.set_xticks([length for length, _ in next(iter(of_mode.values()))][::2])
         axes.set_xticks([], minor=True)
         label_axes(axes, size=10, x="tokens of a text")
     label_axes(shown[0], size=10, y="milliseconds")
+    name_lines(shown, ends, 2.6)
     return finish(picture)
 
 

@@ -257,6 +257,7 @@ from tlcourse.views.lesson_11 import (
     senses_by_layer,
     word_map,
 )
+from tlcourse.views.lesson_11b import sentence_scores, three_autoencoders
 from tlcourse.views.lines import curves, smooth
 from tlcourse.views.links import arcs, token_lines
 from tlcourse.views.panels import by_layer
@@ -425,6 +426,7 @@ __all__ = [
     "selectivity_by_layer",
     "self_training_loop",
     "senses_by_layer",
+    "sentence_scores",
     "signal_pipeline",
     "singular_values_by_round",
     "singular_values_of_steps",
@@ -443,6 +445,7 @@ __all__ = [
     "task_by_layer",
     "task_gains",
     "text_to_ids",
+    "three_autoencoders",
     "three_models",
     "three_phases",
     "token_lines",

@@ -144,6 +144,11 @@ class Size:
     words_topics: int = _at(2, 10, 50)  # topics of the articles
     words_clusters: int = _at(4, 30, 30)  # Brown clusters
     words_clustered: int = _at(40, 1_000, 1_000)  # words that are clustered
+    # Lesson 11b, sentences
+    sentence_epochs: int = _at(1, 3, 10)  # passes of paragraph vectors over the articles
+    sentence_steps: int = _at(2, 200, 400)  # optimizer steps on paraphrases
+    sentence_pairs: int = _at(16, 6_000, 9_842)  # pairs of SNLI for the encoder
+    sentence_phrases: int = _at(16, 1_000, 10_000)  # labelled phrases of film reviews
     # The demonstrations of `tlcourse milestone`
     milestone_steps: int = _at(8, 100, 100)  # optimizer steps of the training loop
     milestone_epochs: int = _at(1, 12, 12)  # passes over the questions with LoRA

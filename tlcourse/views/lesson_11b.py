@@ -61,7 +61,7 @@ def sentence_scores(
     if len(best) == 1 and len(tasks) > 1:
         title = f"{best.pop()} is best on all {len(tasks)} tasks"
     told = "; ".join(
-        f"{name}: " + ", ".join(f"{task} {value[0]:.2f}" for task, value in each.items())
+        f"{name}: " + ", ".join(f"{task} {value[0]:.3g}" for task, value in each.items())
         for name, each in rows.items()
     )
     picture, grid = figure(

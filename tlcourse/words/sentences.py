@@ -129,7 +129,7 @@ class ParagraphVectors:
         """
         ids = self.vocabulary.ids
         known = [[ids[word] for word in tokens(each) if word in ids] for each in sentences]
-        lengths = np.array([len(each) for each in known])
+        lengths = np.array([len(each) for each in known], int)
         lines = np.repeat(np.arange(len(known)), lengths)
         text = Text(np.array([id for each in known for id in each], int), lines, self.vocabulary)
         generator, outputs = np.random.default_rng(seed), torch.from_numpy(self.outputs)
@@ -173,7 +173,7 @@ def paragraph_vectors(
 
 @dataclass(frozen=True, eq=False)
 class DocumentBlock:
-    """Neighbouring words of a text, the documents that they stand in, and negative samples."""
+    """Random words of a text, the documents that they stand in, and negative samples."""
 
     documents: torch.Tensor  # (documents,): their rows, each once
     words: torch.Tensor  # (words,) ids
@@ -186,12 +186,13 @@ def document_blocks(
 ) -> Iterator[tuple[DocumentBlock, float]]:
     """Yields the blocks of all epochs, each with the share of the training that is left, 1 to 0.
 
-    Every epoch leaves out some of the frequent words, see `keep_probabilities`.
+    Every epoch leaves out some of the frequent words, see `keep_probabilities`. The words come in
+    random order, so that a long document has few words in a block, and training is stable.
     """
     kept_with = keep_probabilities(text.vocabulary.counts, threshold)[text.ids]
     noise = noise_distribution(text.vocabulary.counts)
     for epoch in range(epochs):
-        kept = generator.random(len(text)) < kept_with
+        kept = generator.permutation(np.flatnonzero(generator.random(len(text)) < kept_with))
         ids, lines = (torch.from_numpy(each[kept]).long() for each in (text.ids, text.lines))
         starts = range(0, len(ids), CENTRES)
         drawn = torch.from_numpy(generator.choice(len(noise), (len(starts), NOISE), p=noise))

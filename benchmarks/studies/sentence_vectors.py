@@ -62,7 +62,9 @@ PUBLISHED = (
     ("GloVe, mean", 0.5802, 83.0, 80.18, "Reimers & Gurevych, 2019"),
     ("skip-thought", None, 88.4, 82.9, "Conneau et al., 2017"),
     ("InferSent", 0.6803, 88.2, 84.18, "Reimers & Gurevych, 2019"),
+    ("GenSen, regression on STS-B", 0.786, None, None, "Subramanian et al., 2018"),
     ("Sentence-BERT (base, NLI)", 0.7703, 89.6, 88.96, "Reimers & Gurevych, 2019"),
+    (MINILM, 0.8203, None, None, "MTEB, Muennighoff et al., 2023"),
 )
 
 
@@ -168,18 +170,9 @@ class Reader:
         known = ([1 + ids[w] for w in words.tokens(text) if w in ids] for text in texts)
         return [each[: self.longest] or [0] for each in known]
 
-    def encode(self, encoder: nn.Module, texts: Sequence[str]) -> np.ndarray:
+    def encode(self, encoder: SentenceEncoder, texts: Sequence[str]) -> np.ndarray:
         """(texts, width): the vectors of a trained encoder."""
-        ids = self(texts)
-        order = sorted(range(len(ids)), key=lambda row: len(ids[row]))
-        rows: list[np.ndarray] = [np.empty(0)] * len(ids)
-        with torch.no_grad():
-            for start in range(0, len(order), 256):
-                part = order[start : start + 256]
-                found = encoder(*batching.pad([ids[row] for row in part])).numpy()
-                for row, vector in zip(part, found, strict=True):
-                    rows[row] = vector
-        return np.stack(rows)
+        return encoder.embed(self(texts)).numpy()
 
 
 def fit(
@@ -393,7 +386,7 @@ def untrained(plan: Plan, start: words.Vectors, seed: int) -> Encode:
     """The encoder with random weights, over the same word vectors (Wieting & Kiela, 2019)."""
     torch.manual_seed(seed)
     read = Reader(start, plan.longest)
-    return partial(read.encode, SentenceEncoder(read.matrix).eval())
+    return partial(read.encode, SentenceEncoder(read.matrix))
 
 
 def model_states(plan: Plan, start: words.Vectors, seed: int, *, name: str) -> Encode:
@@ -410,6 +403,7 @@ METHODS: dict[str, Callable[[Plan, words.Vectors, int], Encode]] = {
     "GloVe, mean": partial(average, of=RELEASED),
     "GloVe, SIF": partial(average, of=RELEASED, smooth=True),
     "Paragram": paragram,
+    "paragraph vectors": paragraphs,
     "autoencoder": decoded,
     "denoising autoencoder": partial(decoded, noise=0.1),
     "variational autoencoder": partial(decoded, variational=True),
@@ -420,7 +414,6 @@ METHODS: dict[str, Callable[[Plan, words.Vectors, int], Encode]] = {
     "random encoder": untrained,
     CAUSAL: partial(model_states, name=CAUSAL),
     MINILM: partial(model_states, name=MINILM),
-    "paragraph vectors": paragraphs,
 }
 FIXED = ("counts", "GloVe", CAUSAL, MINILM)  # how the names of those without a seed begin
 

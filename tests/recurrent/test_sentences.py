@@ -1,5 +1,6 @@
 """InferSent's encoder and its classifier of pairs."""
 
+import pytest
 import torch
 
 from tlcourse.recurrent import PairClassifier, SentenceEncoder
@@ -18,6 +19,19 @@ def test_a_sentence_is_the_maximum_over_its_states_and_padding_changes_nothing()
     torch.testing.assert_close(found[1], alone[0].amax(dim=0))
     reverse = encoder(TOKENS.flip(1)[:1], MASK[:1])
     assert not torch.allclose(reverse, found[:1])  # the order of words matters
+
+
+def test_vectors_of_lists_are_those_of_each_alone_in_their_order():
+    encoder = SentenceEncoder(VECTORS)
+    lists = [[1, 2, 3, 4], [5], [6, 7], [8, 8, 8, 8, 8]]
+    found = encoder.embed(lists, batch_size=3)
+    assert not found.requires_grad and not encoder.training
+    for ids, vector in zip(lists, found, strict=True):
+        alone = encoder(torch.tensor([ids]), torch.ones(1, len(ids), dtype=torch.bool))
+        torch.testing.assert_close(vector, alone[0])
+    assert encoder.embed([]).shape == (0, 8)
+    with pytest.raises(ValueError, match="at least one id in each sentence"):
+        encoder.embed([[1], []])
 
 
 def test_word_vectors_are_scaled_and_frozen():

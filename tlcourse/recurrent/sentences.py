@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from tlcourse.recurrent.bidirectional import BiLSTM
 from tlcourse.recurrent.config import BiLSTMConfig
@@ -28,6 +29,24 @@ class SentenceEncoder(nn.Module):
         """(batch, length) ids and their mask, True = word, to (batch, width)."""
         states = self.body.hidden(tokens, mask)
         return states.masked_fill(~mask[:, :, None], -torch.inf).amax(dim=1)
+
+    @torch.no_grad()
+    def embed(self, sentences: Sequence[Sequence[int]], *, batch_size: int = 256) -> Tensor:
+        """(sentences, width): the vectors of lists of ids, none of them empty.
+
+        The encoder is in evaluation mode afterwards. Raises ValueError for an empty list.
+        """
+        if not all(sentences):
+            raise ValueError("expected at least one id in each sentence, got none; leave it out")
+        self.eval()
+        order = sorted(range(len(sentences)), key=lambda row: len(sentences[row]))
+        found = torch.empty(len(order), self.width)
+        for start in range(0, len(order), batch_size):
+            rows = order[start : start + batch_size]
+            tokens = pad_sequence([torch.tensor(sentences[row]) for row in rows], batch_first=True)
+            lengths = torch.tensor([len(sentences[row]) for row in rows])
+            found[rows] = self(tokens, torch.arange(tokens.shape[1]) < lengths[:, None])
+        return found
 
 
 class PairClassifier(nn.Module):

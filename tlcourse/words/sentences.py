@@ -118,7 +118,7 @@ class ParagraphVectors:
         *,
         negatives: int = 5,
         epochs: int = 50,
-        learning_rate: float = 0.05,
+        learning_rate: float = 0.1,
         seed: int = 0,
     ) -> np.ndarray:
         """(sentences, width): vectors of other sentences, learnt while `outputs` stay as they are.
@@ -149,7 +149,7 @@ def paragraph_vectors(
     width: int = 100,
     negatives: int = 5,
     epochs: int = 10,
-    learning_rate: float = 0.05,
+    learning_rate: float = 0.1,
     threshold: float = 1e-3,
     seed: int = 0,
 ) -> ParagraphVectors:

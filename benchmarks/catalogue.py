@@ -23,6 +23,7 @@ STUDIES = {  # by module of `studies`, the names of what it measures
     "pretraining_choices": ("pretraining_choices",),
     "word_vectors": ("word_vectors",),
     "encoders": ("encoders",),
+    "sentence_vectors": ("sentence_vectors",),
     "scaling": ("scaling",),
     "ablation": ("ablation",),
     "eight_bits": ("eight_bits",),

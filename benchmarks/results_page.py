@@ -23,6 +23,7 @@ SECTIONS = (  # the studies that have one, in the order of the page
     *("probing", "probing_pairs", "probing_released"),
     *("behaviour", "growth", "pretexts", "objective_speeds", "pretraining_choices", "word_vectors"),
     *("encoders", "encoder_speeds"),
+    "sentence_vectors",
     *("pretraining", "finetuning"),
 )
 

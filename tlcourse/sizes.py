@@ -153,6 +153,11 @@ class Size:
     upos_test: int = _at(10, 500, 2_000)  # sentences to evaluate on
     upos_epochs: int = _at(1, 5, 5)  # passes over the former
     character_steps: int = _at(6, 600, 3_000)  # optimizer steps of a model of characters
+    # Lesson 11b, sentences
+    sentence_epochs: int = _at(1, 3, 10)  # passes of paragraph vectors over the articles
+    sentence_steps: int = _at(2, 200, 400)  # optimizer steps on paraphrases
+    sentence_pairs: int = _at(16, 6_000, 9_842)  # pairs of SNLI for the encoder
+    sentence_phrases: int = _at(16, 1_000, 10_000)  # labelled phrases of film reviews
     # The demonstrations of `tlcourse milestone`
     milestone_steps: int = _at(8, 100, 100)  # optimizer steps of the training loop
     milestone_epochs: int = _at(1, 12, 12)  # passes over the questions with LoRA

@@ -18,6 +18,13 @@ from tlcourse.exercises.words.negative_sampling_loss import (
 from tlcourse.exercises.words.ngram_buckets import by_pattern, fnv1a, ngram_buckets, of_texts
 from tlcourse.exercises.words.ppmi import of_ratio, ppmi
 from tlcourse.exercises.words.sampling import sampling, with_kept, with_noise
+from tlcourse.exercises.words.smooth_average import (
+    means_of,
+    smooth_average,
+    weighted,
+    with_means,
+    with_removal,
+)
 
 # ppmi
 
@@ -647,4 +654,99 @@ test_nearest_sense_wrong = rejects(
     (by_median, 3, "The mean of *money* is [4, 1]"),
     (of_first_state, 3, "The mean of *money* is [4, 1]"),
     (sorting, 4, "Argument 2, `senses`, after the call"),
+)
+
+
+# smooth_average
+
+
+def without_direction(means, direction):
+    return means - means @ np.outer(direction, direction)
+
+
+def by_eigenvectors(sentences, matrix, shares, a=1e-3):
+    means = means_of(sentences, matrix, shares, a)
+    return without_direction(means, np.linalg.eigh(means.T @ means)[1][:, -1])
+
+
+def in_torch(sentences, matrix, shares, a=1e-3):
+    rows = []
+    for ids in sentences:
+        total = torch.zeros(matrix.shape[1], dtype=torch.float64)
+        for id in ids:
+            total += torch.from_numpy(matrix[id]) / (1 + shares[id] / a)
+        rows.append(total / max(len(ids), 1))
+    means = torch.stack(rows)
+    direction = torch.linalg.svd(means, full_matrices=False).Vh[:1]
+    return (means - means @ direction.T @ direction).numpy()
+
+
+def by_rank_one(sentences, matrix, shares, a=1e-3):
+    """Without the first term of U Σ Vᵀ."""
+    left, values, rows = np.linalg.svd(means_of(sentences, matrix, shares, a), full_matrices=False)
+    values[0] = 0
+    return left * values @ rows
+
+
+def weights_in_place(sentences, matrix, shares, a=1e-3):
+    matrix *= (a / (a + shares))[:, None]
+    return smooth_average(sentences, matrix, np.zeros(len(shares)), a)
+
+
+def fixed_smoothing(sentences, matrix, shares, a=1e-3):
+    return smooth_average(sentences, matrix, shares)
+
+
+def two_directions(means):
+    found = np.linalg.svd(means, full_matrices=False)[2][:2]
+    return means - means @ found.T @ found
+
+
+def of_length_one(means):
+    lengths = np.linalg.norm(means, axis=1, keepdims=True)
+    means = means / np.where(lengths == 0, 1, lengths)
+    return without_direction(means, np.linalg.svd(means, full_matrices=False)[2][0])
+
+
+def known_once(sentences, *rest):
+    return smooth_average([[*dict.fromkeys(each)] for each in sentences], *rest)
+
+
+def first_of_each(sentences, *rest):
+    return smooth_average([each[:1] for each in sentences], *rest)
+
+
+def without_care(sentences, matrix, shares, a=1e-3):
+    """The mean of an empty list is NaN, and so is then everything."""
+    weights = a / (a + shares)
+    with np.errstate(invalid="ignore"):
+        rows = [
+            (weights[ids, None] * matrix[ids]).sum(0) / np.float64(len(ids)) if ids else np.nan
+            for ids in sentences
+        ]
+        means = np.array([np.full(matrix.shape[1], row) for row in rows])
+    return without_direction(means, np.linalg.svd(means, full_matrices=False)[2][0])
+
+
+def left_out(sentences, *rest):
+    return smooth_average([each for each in sentences if each], *rest)
+
+
+test_smooth_average_right = accepts("words.smooth_average", by_eigenvectors, in_torch, by_rank_one)
+test_smooth_average_wrong = rejects(
+    "words.smooth_average",
+    (lambda *given: print(), 1, "a row for each sentence"),
+    (lambda *given: smooth_average(*given)[0], 1, "a row for each sentence"),
+    (lambda *given: smooth_average(*given).tolist(), 1, "a row for each sentence"),
+    (lambda *given: smooth_average(*given).T, 1, "a row for each sentence"),
+    (weights_in_place, 1, "Argument 2, `matrix`, after the call"),
+    (with_removal(two_directions), 2, "What is left of [3, 0, 0]"),
+    (with_removal(of_length_one), 2, "What is left of [3, 0, 0]"),
+    (first_of_each, 2, "What is left of [3, 0, 0]"),
+    (with_means(weighted(lambda p, a: (a / (a + p)) ** 0.5)), 3, "counts half"),
+    (with_means(weighted(lambda p, a: 1 - p)), 3, "counts half"),
+    (known_once, 3, "counts half"),
+    (fixed_smoothing, 3, "counts half"),
+    (without_care, 4, "raised LinAlgError"),
+    (left_out, 4, "a row of zeros"),
 )

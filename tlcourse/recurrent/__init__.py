@@ -20,12 +20,15 @@ pair of language models, whose states are those of both directions:
     from tlcourse.recurrent import CharacterEncoder, character_ids
 
     CharacterEncoder(width=32)(character_ids(["rain", "trains"]))           # (2, 32)
+
+A `SentenceEncoder` turns each sentence into one vector, and a `PairClassifier` trains it on pairs.
 """
 
 from tlcourse.recurrent.bidirectional import BiLSTM, BiLSTMLayer, mirrored
 from tlcourse.recurrent.characters import CharacterEncoder, Highway, character_ids
 from tlcourse.recurrent.config import BiLSTMConfig, LSTMConfig, awd_lstm
 from tlcourse.recurrent.model import LSTM, LockedDropout, LSTMLayer
+from tlcourse.recurrent.sentences import PairClassifier, SentenceEncoder
 
 __all__ = [
     "LSTM",
@@ -37,6 +40,8 @@ __all__ = [
     "LSTMConfig",
     "LSTMLayer",
     "LockedDropout",
+    "PairClassifier",
+    "SentenceEncoder",
     "awd_lstm",
     "character_ids",
     "mirrored",

@@ -262,7 +262,9 @@ from tlcourse.views.lesson_11b import (
     four_ways,
     order_by_distance,
     scores_over_years,
+    sentence_scores,
     sizes_over_years,
+    three_autoencoders,
     time_by_length,
 )
 from tlcourse.views.lines import curves, smooth
@@ -437,6 +439,7 @@ __all__ = [
     "selectivity_by_layer",
     "self_training_loop",
     "senses_by_layer",
+    "sentence_scores",
     "signal_pipeline",
     "singular_values_by_round",
     "singular_values_of_steps",
@@ -456,6 +459,7 @@ __all__ = [
     "task_by_layer",
     "task_gains",
     "text_to_ids",
+    "three_autoencoders",
     "three_models",
     "three_phases",
     "time_by_length",

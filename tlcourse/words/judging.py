@@ -84,16 +84,24 @@ class Analogies:
         return _together(v for name, v in self.sections.items() if name.startswith(SYNTACTIC))
 
 
-def correlation(vectors: Lookup, pairs: Table, *, draws: int = 1000, seed: int = 0) -> Correlation:
+def correlation(
+    vectors: Lookup,
+    pairs: Table,
+    *,
+    columns: tuple[str, str] = ("word1", "word2"),
+    draws: int = 1000,
+    seed: int = 0,
+) -> Correlation:
     """The rank correlation between the cosines of pairs of words and people's scores of them.
 
-    `pairs` has the columns word1, word2 and score, such as `corpora.load("men")["test"]`. Pairs
-    with a word that has no vector are left out, so look at `covered` too: who leaves out the rare
-    words has an easier test. Equal values share the mean of their ranks (Spearman, 1904). The
-    interval covers further pairs of the same kind: percentiles over `draws` bootstrap samples of
-    the covered pairs. Raises ValueError if a column is missing.
+    `pairs` has two `columns` of words and one of scores, named score, such as
+    `corpora.load("men")["test"]`. With `columns=("sentence1", "sentence2")`, and a dict of the
+    vectors of sentences, it takes STS-B. Pairs with a word that has no vector are left out, so look
+    at `covered` too: who leaves out the rare words has an easier test. Equal values share the mean
+    of their ranks (Spearman, 1904). The interval covers further pairs of the same kind: percentiles
+    over `draws` bootstrap samples of the covered pairs. Raises ValueError if a column is missing.
     """
-    rows = [*zip(*_columns(pairs, "word1", "word2", "score"), strict=True)]
+    rows = [*zip(*_columns(pairs, *columns, "score"), strict=True)]
     known = [row for row in rows if row[0] in vectors and row[1] in vectors]
     if len(known) < 2:
         return Correlation(nan, nan, nan, len(known), len(rows))

@@ -62,8 +62,8 @@ PUBLISHED = {  # entity F1 of larger models, and who reports it
 class Plan:
     """What is trained, and how, at a size."""
 
-    words: int = 768_000  # of the slice, which the model of words reads once
-    characters: int = 2_300_000  # bytes of the same slice that the model of characters reads
+    words: int = 512_000  # of the slice, which the model of words reads once
+    characters: int = 1_600_000  # bytes of the same slice that the model of characters reads
     held_out: int = 20_000  # words or bytes after the slice, to measure the losses on
     vocabulary: int = 5_000  # words that are predicted
     width: int = 384  # of the states of the model of words
@@ -76,7 +76,7 @@ class Plan:
         batch_size=32, length=128, learning_rate=3e-3, muon_learning_rate=None, warmup=50
     )
     sentences: int | None = None  # of each split of the task; None: all
-    epochs: int = 8  # of the tagger
+    epochs: int = 6  # of the tagger
 
 
 TINY = PretrainingRecipe(batch_size=2, length=8, muon_learning_rate=None)

@@ -257,6 +257,7 @@ from tlcourse.views.lesson_11 import (
     senses_by_layer,
     word_map,
 )
+from tlcourse.views.lesson_11b import frozen_states, lstm_step, two_directions
 from tlcourse.views.lines import curves, smooth
 from tlcourse.views.links import arcs, token_lines
 from tlcourse.views.panels import by_layer
@@ -335,6 +336,7 @@ __all__ = [
     "finish",
     "flipped_sums",
     "four_knobs",
+    "frozen_states",
     "gains_by_labels",
     "gains_by_task",
     "gated_feed_forward_layer",
@@ -368,6 +370,7 @@ __all__ = [
     "losses_and_errors",
     "losses_in_segment",
     "losses_of_programs",
+    "lstm_step",
     "mask_maps",
     "memory_bars",
     "memory_by_parts",
@@ -453,6 +456,7 @@ __all__ = [
     "transfer_differences",
     "tree_read",
     "trees_by_layer",
+    "two_directions",
     "two_losses",
     "two_masks",
     "two_sentences",

@@ -59,8 +59,8 @@ PUBLISHED = {  # entity F1 of larger models, and who reports it
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is trained, and how, at a size."""
+class LanguageModels:
+    """What the two language models are, and what they read."""
 
     words: int = 512_000  # of the slice, which the model of words reads once
     characters: int = 1_600_000  # bytes of the same slice that the model of characters reads
@@ -68,26 +68,37 @@ class Plan:
     vocabulary: int = 5_000  # words that are predicted
     width: int = 384  # of the states of the model of words
     string_width: int = 512  # of those of the model of characters
-    static_width: int = 100
     word_recipe: PretrainingRecipe = PretrainingRecipe(
         batch_size=32, length=32, learning_rate=3e-3, muon_learning_rate=None, warmup=50
     )
     string_recipe: PretrainingRecipe = PretrainingRecipe(
         batch_size=32, length=128, learning_rate=3e-3, muon_learning_rate=None, warmup=50
     )
-    sentences: int | None = None  # of each split of the task; None: all
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is trained, and how, at a size."""
+
+    models: LanguageModels = LanguageModels()
+    static_width: int = 100
+    learnt: int = 1_000  # sentences that a tagger learns from
+    judged: int | None = None  # sentences of the test split; None: all
     epochs: int = 6  # of the tagger
 
 
 TINY = PretrainingRecipe(batch_size=2, length=8, muon_learning_rate=None)
 PLANS = {
     "tiny": Plan(
-        *(600, 600, 200, 60, 16, 16, 8), word_recipe=TINY, string_recipe=TINY, sentences=20,
+        LanguageModels(600, 600, 200, 60, 16, 16, TINY, TINY),
+        static_width=8,
+        learnt=20,
+        judged=20,
         epochs=1,
     ),
     "small": Plan(),
     "full": Plan(),
-}  # fmt: skip
+}
 
 
 def beginning(count: int) -> tuple[str, Iterator[str]]:
@@ -103,7 +114,7 @@ class Pretraining(runner.Job):
 
     study = "elmo"
     kind: str
-    recipe: Plan
+    recipe: LanguageModels
 
     def weights(self) -> str:
         """It begins with random weights."""
@@ -201,7 +212,7 @@ def folded(ids: Tensor, length: int) -> Tensor:
 
 def static(plan: Plan, sentences: Sequence[list[str]]) -> list[Tensor]:
     """Skip-gram vectors from the slice, in lower case; unknown words are zeros."""
-    text = as_text([*beginning(plan.words)[1]])
+    text = as_text([*beginning(plan.models.words)[1]])
     read = words.read(text.split("\n"), min_count=1 if plan == PLANS["tiny"] else 5)
     vectors = words.skipgram(read, width=plan.static_width)
     found = []
@@ -218,7 +229,7 @@ def of_words(
     plan: Plan, sentences: Sequence[list[str]], *, take: Callable[[Tensor], Tensor], fresh=False
 ) -> list[Tensor]:
     """What `take` makes of the states (layers, words, width) of the model of words."""
-    job = Pretraining(WORDS, plan)
+    job = Pretraining(WORDS, plan.models)
     model = job.fresh() if fresh else job.trained()[0]
     return [take(states) for states in recurrent.word_states(model, sentences)]
 
@@ -231,7 +242,7 @@ def contexts(states: Tensor) -> Tensor:
 
 def of_strings(plan: Plan, sentences: Sequence[list[str]]) -> list[Tensor]:
     """Contextual string embeddings."""
-    model, _ = Pretraining(CHARACTERS, plan).trained()
+    model, _ = Pretraining(CHARACTERS, plan.models).trained()
     return recurrent.border_states(model, sentences)
 
 
@@ -273,27 +284,30 @@ class Job(runner.Job):
         if self.vectors in MODELS:
             return runner.digest(self.vectors)
         kind = CHARACTERS if self.vectors == STRINGS else WORDS
-        return Pretraining(kind, self.recipe).key()
+        return Pretraining(kind, self.recipe.models).key()
 
     def work(self) -> dict:
         """For each seed the scores in percent, the shares of the layers, the seconds."""
-        data = {name: corpora.load(TASK)[name][: self.recipe.sentences] for name in SPLITS}
-        both = [sentence for name in SPLITS for sentence in data[name]["tokens"]]
+        train, test = (
+            corpora.load(TASK)[name].shuffle(seed=0)[:count]
+            for name, count in (("train", self.recipe.learnt), ("test", self.recipe.judged))
+        )
+        both = [*train["tokens"], *test["tokens"]]
         clock = runner.processor_clock()
         states, seconds = clocks.timed(lambda: VECTORS[self.vectors](self.recipe, both), clock)
-        count = len(data["train"]["tokens"])
-        tags = sorted({tag for each in data["train"]["tags"] for tag in each})
+        count = len(train["tokens"])
+        tags = sorted({tag for each in train["tags"] for tag in each})
         runs = []
         for seed in self.seeds:
             torch.manual_seed(seed)
             tagger = FeatureTagger(len(states[0]), states[0].shape[-1], tags)
             history, spent = clocks.timed(
                 lambda tagger=tagger, seed=seed: tagger.fit(
-                    states[:count], data["train"]["tags"], epochs=self.recipe.epochs, seed=seed
+                    states[:count], train["tags"], epochs=self.recipe.epochs, seed=seed
                 ),
                 clock,
             )
-            score = spans.entity_score(data["test"]["tags"], tagger.predict(states[count:]))
+            score = spans.entity_score(test["tags"], tagger.predict(states[count:]))
             runs.append(
                 {"F1": 100 * score.f1, "precision": 100 * score.precision}
                 | {"recall": 100 * score.recall, "loss": history[-1]["loss"], "seconds": spent}
@@ -307,18 +321,16 @@ class Job(runner.Job):
         return "F1 " + ", ".join(f"{run['F1']:.1f}" for run in result["runs"])
 
 
-SPLITS = ("train", "test")
-
-
 def measure() -> dict:
     """The losses of the two language models, and a row for each kind of vectors."""
     plan = PLANS[sizes.current().name]
-    trained = runner.run_all([Pretraining(kind, plan) for kind in (WORDS, CHARACTERS)])
+    trained = runner.run_all([Pretraining(kind, plan.models) for kind in (WORDS, CHARACTERS)])
     found = runner.run_all([Job(vectors, plan) for vectors in VECTORS])
     return {
         "job": "elmo",
         **runner.provenance(
-            f"{trained[0]['text']}; WNUT-17, {found[0]['of']:,} test sentences",
+            f"{trained[0]['text']}; WNUT-17, {plan.learnt:,} training sentences, "
+            f"{found[0]['of']:,} test sentences",
             runs=found,
             note=runner.pooled(),
         ),
@@ -370,6 +382,7 @@ def section(study: Mapping[str, Any]) -> str:
         ]
         for each in best_first
     ]
+    read = study["plan"]["models"]["words"]
     models = ", ".join(
         f"{each['kind']} {each['nats']:.2f} nats a target ({each['unigram']:.2f} from frequencies)"
         for each in study["language_models"]
@@ -381,7 +394,7 @@ def section(study: Mapping[str, Any]) -> str:
     return markdown.section(
         "## A tagger on frozen states: from static vectors to ELMo",
         "Entity F1 on WNUT-17's test split in percent, mean over three seeds of one small tagger "
-        f"with Student's interval. Language models on {study['plan']['words']:,} words: {models}. "
+        f"with Student's interval. Language models on {read:,} words: {models}. "
         f"{source(study, 'lesson 11b')}",
         markdown.table(head, lines, left=(0, 1)),
         f"Published, with larger models: {published}.",

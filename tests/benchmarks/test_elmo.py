@@ -41,12 +41,12 @@ def test_contexts_leave_out_the_word_itself():
 
 @pytest.mark.parametrize("kind", [WORDS, CHARACTERS])
 def test_a_language_model_is_trained_once(kind):
-    job = elmo.Pretraining(kind, PLAN)
+    job = elmo.Pretraining(kind, PLAN.models)
     result = job.run()
     assert result["nats"] > 0 and result["seconds"] > 0 and result["unigram"] > 0
     model, facts = job.trained()
     assert facts == {} and job.run() == result
-    again = elmo.Pretraining(kind, PLAN).trained()[0]
+    again = elmo.Pretraining(kind, PLAN.models).trained()[0]
     for name, tensor in model.state_dict().items():
         assert torch.equal(again.state_dict()[name], tensor), name
 
@@ -76,7 +76,10 @@ def test_rows_are_means_over_seeds_and_the_best_stands_first():
     rows[0] |= {"mean": 12.0, "interval": [11.0, 13.0]}
     model = {"kind": WORDS, "nats": 5.0, "unigram": 6.0}
     study = {"job": "elmo", "data": "d", "machine": "m", "rows": rows, "language_models": [model]}
-    more = {"plan": {"words": 1_000}, "published": {"WNUT-17, other": (40.0, "Someone (2017)")}}
+    more = {
+        "plan": {"models": {"words": 1_000}},
+        "published": {"WNUT-17, other": (40.0, "Someone (2017)")},
+    }
     table = elmo.section(study | more)
     lines = [line for line in table.splitlines() if line.startswith("| ")][1:]
     assert lines[0].startswith("| skip-gram | static vectors | 1 × 8 | 12.0 (11.0-13.0) |")
@@ -86,9 +89,9 @@ def test_rows_are_means_over_seeds_and_the_best_stands_first():
 
 
 def test_a_row_follows_its_language_model():
-    other = replace(PLAN, width=32)
+    other = replace(PLAN, models=replace(PLAN.models, width=32))
     for name, kind in ((elmo.MIX, WORDS), (elmo.STRINGS, CHARACTERS)):
-        assert Job(name, PLAN).weights() == elmo.Pretraining(kind, PLAN).key()
+        assert Job(name, PLAN).weights() == elmo.Pretraining(kind, PLAN.models).key()
         assert Job(name, PLAN).weights() != Job(name, other).weights()
     assert Job(elmo.CAUSAL, PLAN).weights() == runner.digest(elmo.CAUSAL)
     assert set(corpora.load("wnut17")) >= {"train", "test"}

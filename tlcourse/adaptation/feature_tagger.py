@@ -5,6 +5,7 @@ is left out here. The states are computed once, so any model can be compared wit
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -29,7 +30,7 @@ class FeatureTagger(nn.Module):
     """
 
     def __init__(
-        self, layers: int, width: int, tags: Sequence[str], *, units: int = 64, dropout: float = 0.3
+        self, layers: int, width: int, tags: Sequence[str], *, units: int = 64, dropout: float = 0.2
     ):
         super().__init__()
         self.tags = [*tags]
@@ -58,9 +59,9 @@ class FeatureTagger(nn.Module):
         states: Sequence[Tensor],
         tags: Sequence[Sequence[str]],
         *,
-        epochs: int = 8,
-        learning_rate: float = 2e-3,
-        batch_size: int = 32,
+        epochs: int = 6,
+        learning_rate: float = 3e-3,
+        batch_size: int = 8,
         seed: int = 0,
         compute: Compute | None = None,
     ) -> list[dict]:
@@ -94,7 +95,10 @@ class FeatureTagger(nn.Module):
 
         mix = [*self.mix.parameters()]
         others = [p for name, p in self.named_parameters() if not name.startswith("mix.")]
-        groups = [{"params": others}, {"params": mix, "lr": MIX_FACTOR * learning_rate}]
+        groups: list[dict[str, Any]] = [
+            {"params": others},
+            {"params": mix, "lr": MIX_FACTOR * learning_rate},
+        ]
         return train(
             self,
             FeatureTagger.loss,

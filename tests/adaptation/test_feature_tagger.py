@@ -1,51 +1,52 @@
-"""The tagger on frozen states: shapes, padding, what it learns, what it refuses."""
+"""The tagger on frozen states: its loss, what it learns, what it refuses."""
 
 import pytest
 import torch
+from torch.nn import functional as F
 
 from tests.adaptation.made import CPU
 from tlcourse.adaptation import FeatureTagger
+from tlcourse.adaptation.feature_tagger import stacked
+from tlcourse.adaptation.tagger import IGNORED
 
 TAGS = ["B-X", "I-X", "O"]
 
 
 def sentences(count=24, layers=2, width=6):
-    """States whose second layer says which tag is due; the tag of a word depends on the next."""
+    """States whose second layer says which words are an entity."""
     generator = torch.Generator().manual_seed(0)
     states, tags = [], []
     for number in range(count):
-        length = 2 + number % 4
-        each = torch.randn(layers, length, width, generator=generator)
-        begins = torch.rand(length, generator=generator) < 0.5
-        each[1, :, 0] = 4.0 * begins - 2
+        each = torch.randn(layers, 2 + number % 4, width, generator=generator)
+        begins = torch.rand(each.shape[1], generator=generator) < 0.2
+        each[1, :, 0] = 8.0 * begins - 4
         states.append(each)
-        after = [*begins[1:].tolist(), False]
-        tags.append(["B-X" if follows else "O" for follows in after])
+        tags.append(["B-X" if begin else "O" for begin in begins])
     return states, tags
 
 
 def tagger(**settings) -> FeatureTagger:
     torch.manual_seed(0)
-    return FeatureTagger(2, 6, TAGS, units=8, **settings)
+    return FeatureTagger(2, 6, TAGS, **settings)
 
 
-@torch.no_grad()
-def test_padding_changes_no_score():
-    model, (states, _) = tagger().eval(), sentences(5)
-    longest = max(each.shape[1] for each in states)
-    for each in states:
-        alone = model(each[None], torch.ones(1, each.shape[1], dtype=torch.bool))
-        padded = torch.nn.functional.pad(each, (0, 0, 0, longest - each.shape[1]), value=7.0)
-        mask = torch.arange(longest)[None] < each.shape[1]
-        found = model(padded[None], mask)
-        assert found.shape == (1, longest, 3)
-        torch.testing.assert_close(found[:, : each.shape[1]], alone)
+def test_the_loss_is_the_weighted_sum_over_words():
+    model, (states, tags) = tagger(entity_weight=3.0).eval(), sentences(4)
+    targets = [torch.tensor([TAGS.index(tag) for tag in each]) for each in tags]
+    padded = torch.nn.utils.rnn.pad_sequence(targets, batch_first=True, padding_value=IGNORED)
+    nats, count = model.loss((stacked(states), padded))
+    alone = torch.zeros(())
+    for each, of_words in zip(states, targets, strict=True):
+        lost = F.cross_entropy(model(each[None])[0], of_words, reduction="none")
+        alone += (lost * torch.where(of_words == 2, 1.0, 3.0)).sum()
+    assert count == sum(map(len, tags))
+    torch.testing.assert_close(nats, alone)
 
 
-def test_it_learns_what_the_next_word_says_and_which_layer_says_it():
+def test_it_learns_what_one_layer_says():
     model, (states, tags) = tagger(dropout=0.0), sentences()
-    history = model.fit(states, tags, epochs=60, learning_rate=1e-2, batch_size=8, compute=CPU)
-    assert len(history) == 60 * 3 and history[-1]["loss"] < 0.1 * history[0]["loss"]
+    history = model.fit(states, tags, epochs=60, learning_rate=1e-2, compute=CPU)
+    assert len(history) == 60 * 3 and history[-1]["loss"] < 0.3 * history[0]["loss"]
     assert model.predict(states) == tags
     assert model.mix.weights[1] > model.mix.weights[0]
 

@@ -1,7 +1,8 @@
-"""A tagger that reads frozen states: their mix, a bidirectional LSTM, a linear layer.
+"""A tagger that reads frozen states: their mix, and a linear layer.
 
-Peters et al. (2018) and Akbik et al. (2018) tag so, with a conditional random field on top, which
-is left out here. The states are computed once, so any model can be compared with any other.
+Peters et al. (2018) and Akbik et al. (2018) put a recurrent network and a conditional random field
+on top. Without them, what the tagger knows of the context is what the states know. The states are
+computed once, so any model can be compared with any other.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,6 @@ from tlcourse.adaptation.edits import Mix
 from tlcourse.adaptation.tagger import IGNORED
 from tlcourse.batching import bucket_batches
 from tlcourse.device import Compute
-from tlcourse.recurrent import BiLSTMLayer, LSTMLayer
 from tlcourse.spans import to_bio
 
 MIX_FACTOR = 10  # of the learning rate: the mix has one number a layer, which must go far
@@ -25,41 +25,52 @@ MIX_FACTOR = 10  # of the learning rate: the mix has one number a layer, which m
 class FeatureTagger(nn.Module):
     """Tags for the words of sentences, given their states, (layers, words, width) for each.
 
-    The layers are normalised and mixed with learnt weights (`Mix`), projected to 2 · `units`, read
-    in both directions and scored. `tags` are in BIO.
+    The layers are normalised and mixed with learnt weights (`Mix`), and a linear layer scores the
+    `tags`, which are in BIO. As most words are outside of entities, a word of an entity counts
+    `entity_weight` times in the loss.
     """
 
     def __init__(
-        self, layers: int, width: int, tags: Sequence[str], *, units: int = 64, dropout: float = 0.2
+        self,
+        layers: int,
+        width: int,
+        tags: Sequence[str],
+        *,
+        dropout: float = 0.2,
+        entity_weight: float = 10.0,
     ):
         super().__init__()
-        self.tags = [*tags]
+        self.tags, self.entity_weight = [*tags], entity_weight
         self.mix, self.dropout = Mix(layers), nn.Dropout(dropout)
-        self.down = nn.Linear(width, 2 * units)
-        each = [LSTMLayer(2 * units, units, units) for _ in range(2)]
-        self.directions = BiLSTMLayer(*each)
-        self.head = nn.Linear(2 * units, len(tags))
+        self.head = nn.Linear(width, len(tags))
 
-    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """(batch, layers, length, width), mask (batch, length), True = word, to scores of tags."""
+    def forward(self, states: Tensor) -> Tensor:
+        """(batch, layers, length, width) to (batch, length, tags) scores."""
         layers = F.layer_norm(states, states.shape[-1:]).unbind(dim=1)
-        x = self.down(self.dropout(self.mix(layers)))
-        x = self.directions(torch.cat([x, x], dim=-1), mask)
-        return self.head(self.dropout(x))
+        return self.head(self.dropout(self.mix(layers)))
 
-    def loss(self, batch: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, int]:
-        """The sum of nats over the words of a batch (states, mask, targets), and their number."""
-        states, mask, targets = batch
-        scores = self(states, mask).flatten(0, 1)
-        nats = F.cross_entropy(scores, targets.flatten(), reduction="sum", ignore_index=IGNORED)
-        return nats, int(mask.sum())
+    def loss(self, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, int]:
+        """The weighted sum of nats over the words of a batch (states, targets), and their number.
+
+        `targets` (batch, length) are IGNORED where a sentence has ended.
+        """
+        states, targets = batch
+        counts = [1.0 if tag == "O" else self.entity_weight for tag in self.tags]
+        nats = F.cross_entropy(
+            self(states).flatten(0, 1),
+            targets.flatten(),
+            weight=torch.tensor(counts, device=states.device),
+            reduction="sum",
+            ignore_index=IGNORED,
+        )
+        return nats, int((targets != IGNORED).sum())
 
     def fit(
         self,
         states: Sequence[Tensor],
         tags: Sequence[Sequence[str]],
         *,
-        epochs: int = 6,
+        epochs: int = 8,
         learning_rate: float = 3e-3,
         batch_size: int = 8,
         seed: int = 0,
@@ -86,12 +97,12 @@ class FeatureTagger(nn.Module):
             for batch in bucket_batches(lengths, batch_size, seed, epoch)
         ]
 
-        def batch(step: int) -> tuple[Tensor, Tensor, Tensor]:
+        def batch(step: int) -> tuple[Tensor, Tensor]:
             rows = order[step]
             padded = nn.utils.rnn.pad_sequence(
                 [targets[row] for row in rows], batch_first=True, padding_value=IGNORED
             )
-            return *stacked([states[row] for row in rows]), padded
+            return stacked([states[row] for row in rows]), padded
 
         mix = [*self.mix.parameters()]
         others = [p for name, p in self.named_parameters() if not name.startswith("mix.")]
@@ -118,8 +129,7 @@ class FeatureTagger(nn.Module):
         where = self.head.weight.device
         for start in range(0, len(states), at_once):
             some = states[start : start + at_once]
-            inputs, mask = (each.to(where) for each in stacked(some))
-            best = self(inputs, mask).argmax(dim=-1).tolist()
+            best = self(stacked(some).to(where)).argmax(dim=-1).tolist()
             found += [
                 to_bio([self.tags[number] for number in row[: each.shape[1]]])
                 for row, each in zip(best, some, strict=True)
@@ -127,12 +137,7 @@ class FeatureTagger(nn.Module):
         return found
 
 
-def stacked(states: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """States (layers, words, width) of sentences as (sentences, layers, longest, width), and mask.
-
-    The mask is (sentences, longest), True = word.
-    """
-    lengths = torch.tensor([each.shape[1] for each in states])
-    longest = int(lengths.max())
-    padded = [F.pad(each.float(), (0, 0, 0, longest - each.shape[1])) for each in states]
-    return torch.stack(padded), torch.arange(longest) < lengths[:, None]
+def stacked(states: Sequence[Tensor]) -> Tensor:
+    """States (layers, words, width) of sentences as (sentences, layers, longest, width)."""
+    longest = max(each.shape[1] for each in states)
+    return torch.stack([F.pad(each.float(), (0, 0, 0, longest - each.shape[1])) for each in states])

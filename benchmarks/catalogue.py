@@ -24,6 +24,7 @@ STUDIES = {  # by module of `studies`, the names of what it measures
     "word_vectors": ("word_vectors",),
     "encoders": ("encoders",),
     "sentence_vectors": ("sentence_vectors",),
+    "elmo": ("elmo",),
     "scaling": ("scaling",),
     "ablation": ("ablation",),
     "eight_bits": ("eight_bits",),

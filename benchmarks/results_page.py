@@ -24,6 +24,7 @@ SECTIONS = (  # the studies that have one, in the order of the page
     *("behaviour", "growth", "pretexts", "objective_speeds", "pretraining_choices", "word_vectors"),
     *("encoders", "encoder_speeds"),
     "sentence_vectors",
+    "elmo",
     *("pretraining", "finetuning"),
 )
 

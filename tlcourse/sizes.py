@@ -158,6 +158,13 @@ class Size:
     sentence_steps: int = _at(2, 200, 400)  # optimizer steps on paraphrases
     sentence_pairs: int = _at(16, 6_000, 9_842)  # pairs of SNLI for the encoder
     sentence_phrases: int = _at(16, 1_000, 10_000)  # labelled phrases of film reviews
+    elmo_words: int = _at(600, 200_000, 2_000_000)  # words that a biLM reads
+    elmo_held_out: int = _at(200, 20_000, 50_000)  # words to measure its loss on
+    elmo_vocabulary: int = _at(60, 5_000, 20_000)  # words that it predicts
+    elmo_width: int = _at(16, 256, 1_024)  # of its states, both directions together
+    elmo_sentences: int = _at(20, 1_000, 3_394)  # sentences with tags to learn from
+    elmo_dev: int = _at(10, 300, 1_009)  # sentences to evaluate taggers on
+    elmo_epochs: int = _at(1, 6, 10)  # passes of a tagger over its sentences
     # The demonstrations of `tlcourse milestone`
     milestone_steps: int = _at(8, 100, 100)  # optimizer steps of the training loop
     milestone_epochs: int = _at(1, 12, 12)  # passes over the questions with LoRA

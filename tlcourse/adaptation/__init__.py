@@ -34,6 +34,7 @@ from tlcourse.adaptation.edits import (
 )
 from tlcourse.adaptation.examples import Batches, by_length, encode
 from tlcourse.adaptation.extra_losses import EWC, L2SP, LanguageModelling, causal_nats, fisher
+from tlcourse.adaptation.feature_tagger import FeatureTagger
 from tlcourse.adaptation.generator import Generator
 from tlcourse.adaptation.groups import (
     HEAD_FACTOR,
@@ -85,6 +86,7 @@ __all__ = [
     "Chooser",
     "Classifier",
     "Everything",
+    "FeatureTagger",
     "Generator",
     "GradualUnfreezing",
     "Group",

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import torch
 from torch import Generator, Tensor
 
-from tlcourse.objectives.losses import causal_loss
+from tlcourse.objectives.losses import language_model_loss
 from tlcourse.objectives.objective import Batch
 from tlcourse.recurrent import BiLSTM, BiLSTMConfig
 from tlcourse.transformer import Config
@@ -42,11 +43,21 @@ class BidirectionalLM:
         return (tokens,)
 
     def loss(self, model: BiLSTM, batch: Batch) -> tuple[Tensor, int]:
-        """Returns the sum of `causal_loss` over the windows and over the mirrored windows."""
+        """Returns the nats of the windows and of the mirrored windows, and how many tokens.
+
+        Tokens outside the vocabulary, which a `CharacterEmbedding` can read, are predicted as 0,
+        the unknown word.
+        """
         (tokens,) = batch
-        nats, targets = causal_loss(model.forward_lm, tokens)
-        others, count = causal_loss(model.backward_lm, tokens.flip(1))
-        return nats + others, targets + count
+        known = tokens.where(tokens < model.config.vocabulary_size, 0)
+        nats = torch.zeros((), device=tokens.device)
+        for lm, read, due in (
+            (model.forward_lm, tokens, known),
+            (model.backward_lm, tokens.flip(1), known.flip(1)),
+        ):
+            hidden = lm.hidden(read[:, :-1]).flatten(0, 1)
+            nats = nats + language_model_loss(lm, hidden, due[:, 1:].flatten())
+        return nats, 2 * known[:, 1:].numel()
 
     def body(self, model: BiLSTM) -> BiLSTM:
         """Returns the model."""

@@ -21,20 +21,46 @@ pair of language models, whose states are those of both directions:
 
     CharacterEncoder(width=32)(character_ids(["rain", "trains"]))           # (2, 32)
 
+`elmo` makes a `BiLSTM` that reads any word so, and predicts the words of a vocabulary:
+
+    from tlcourse.recurrent import elmo, word_states, word_vocabulary
+
+    model = elmo(word_vocabulary({"it": 9, "rains": 4}, size=4), width=32)
+    word_states(model, [["it", "snows"]])[0].shape                          # (3, 2, 32)
+
 A `SentenceEncoder` turns each sentence into one vector, and a `PairClassifier` trains it on pairs.
 """
 
 from tlcourse.recurrent.bidirectional import BiLSTM, BiLSTMLayer, mirrored
-from tlcourse.recurrent.characters import CharacterEncoder, Highway, character_ids
+from tlcourse.recurrent.characters import (
+    VOCABULARY,
+    CharacterEncoder,
+    Highway,
+    byte_ids,
+    character_ids,
+)
 from tlcourse.recurrent.config import BiLSTMConfig, LSTMConfig, awd_lstm
 from tlcourse.recurrent.model import LSTM, LockedDropout, LSTMLayer
 from tlcourse.recurrent.sentences import PairClassifier, SentenceEncoder
+from tlcourse.recurrent.words import (
+    BORDER,
+    UNKNOWN,
+    CharacterEmbedding,
+    border_states,
+    elmo,
+    word_states,
+    word_vocabulary,
+)
 
 __all__ = [
+    "BORDER",
     "LSTM",
+    "UNKNOWN",
+    "VOCABULARY",
     "BiLSTM",
     "BiLSTMConfig",
     "BiLSTMLayer",
+    "CharacterEmbedding",
     "CharacterEncoder",
     "Highway",
     "LSTMConfig",
@@ -43,6 +69,11 @@ __all__ = [
     "PairClassifier",
     "SentenceEncoder",
     "awd_lstm",
+    "border_states",
+    "byte_ids",
     "character_ids",
+    "elmo",
     "mirrored",
+    "word_states",
+    "word_vocabulary",
 ]

@@ -7,12 +7,20 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 PAD, BEGIN, END = 0, 257, 258  # the bytes of a word are 1 to 256
-SIZE = 259
+VOCABULARY = 259  # ids
 
 
-def character_ids(words: Sequence[str]) -> Tensor:
-    """The ids (words, characters) of words: their UTF-8 bytes between BEGIN and END, then PAD."""
-    rows = [torch.tensor([BEGIN, *(byte + 1 for byte in word.encode()), END]) for word in words]
+def byte_ids(text: str) -> list[int]:
+    """The ids of a text's UTF-8 bytes, from 1 to 256."""
+    return [byte + 1 for byte in text.encode()]
+
+
+def character_ids(words: Sequence[str], *, longest: int | None = None) -> Tensor:
+    """The ids (words, characters) of words: their UTF-8 bytes between BEGIN and END, then PAD.
+
+    Of a word with more than `longest` bytes, the first ones are read.
+    """
+    rows = [torch.tensor([BEGIN, *byte_ids(word)[:longest], END]) for word in words]
     return nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD)
 
 
@@ -48,7 +56,7 @@ class CharacterEncoder(nn.Module):
         *,
         filters: dict[int, int] | None = None,
         character_width: int = 16,
-        vocabulary_size: int = SIZE,
+        vocabulary_size: int = VOCABULARY,
     ):
         super().__init__()
         filters = {1: 32, 2: 32, 3: 64, 4: 128} if filters is None else filters

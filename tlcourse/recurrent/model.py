@@ -109,7 +109,7 @@ class LSTM(nn.Module):
 
         Embedding dropout drops a word wherever it occurs in the batch.
         """
-        words = self.embedding.weight.new_ones(self.config.vocabulary_size, 1)
+        words = self.embedding.weight.new_ones(self.embedding.num_embeddings, 1)
         kept = F.dropout(words, self.config.embedding_dropout, self.training)
         return self.input_dropout(self.config.width**0.5 * self.embedding(tokens) * kept[tokens])
 

@@ -260,12 +260,15 @@ from tlcourse.views.lesson_11 import (
 from tlcourse.views.lesson_11b import (
     encoder_errors,
     four_ways,
+    frozen_states,
+    lstm_step,
     order_by_distance,
     scores_over_years,
     sentence_scores,
     sizes_over_years,
     three_autoencoders,
     time_by_length,
+    two_directions,
 )
 from tlcourse.views.lines import curves, smooth
 from tlcourse.views.links import arcs, token_lines
@@ -347,6 +350,7 @@ __all__ = [
     "flipped_sums",
     "four_knobs",
     "four_ways",
+    "frozen_states",
     "gains_by_labels",
     "gains_by_task",
     "gated_feed_forward_layer",
@@ -380,6 +384,7 @@ __all__ = [
     "losses_and_errors",
     "losses_in_segment",
     "losses_of_programs",
+    "lstm_step",
     "mask_maps",
     "memory_bars",
     "memory_by_parts",
@@ -471,6 +476,7 @@ __all__ = [
     "transfer_differences",
     "tree_read",
     "trees_by_layer",
+    "two_directions",
     "two_losses",
     "two_masks",
     "two_sentences",

@@ -22,6 +22,7 @@ STUDIES = {  # by module of `studies`, the names of what it measures
     "pretexts": ("pretexts",),
     "pretraining_choices": ("pretraining_choices",),
     "word_vectors": ("word_vectors",),
+    "ulmfit": ("ulmfit",),
     "scaling": ("scaling",),
     "ablation": ("ablation",),
     "eight_bits": ("eight_bits",),

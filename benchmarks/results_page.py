@@ -22,6 +22,7 @@ SECTIONS = (  # the studies that have one, in the order of the page
     *("tasks", "reviews", "tasks_released", "tasks_beyond", "prompting", "summaries"),
     *("probing", "probing_pairs", "probing_released"),
     *("behaviour", "growth", "pretexts", "objective_speeds", "pretraining_choices", "word_vectors"),
+    "ulmfit",
     *("pretraining", "finetuning"),
 )
 

@@ -257,6 +257,12 @@ from tlcourse.views.lesson_11 import (
     senses_by_layer,
     word_map,
 )
+from tlcourse.views.lesson_11b import (
+    errors_by_stage,
+    layer_rates,
+    seeds_of_models,
+    ulmfit_stages,
+)
 from tlcourse.views.lines import curves, smooth
 from tlcourse.views.links import arcs, token_lines
 from tlcourse.views.panels import by_layer
@@ -324,6 +330,7 @@ __all__ = [
     "errors_by_frequency",
     "errors_by_labels",
     "errors_by_rate",
+    "errors_by_stage",
     "errors_of_groups",
     "expert_loads",
     "f1_bars",
@@ -356,6 +363,7 @@ __all__ = [
     "interval_by_size",
     "label_probabilities",
     "last_query",
+    "layer_rates",
     "layers_over_steps",
     "lead_by_task",
     "learning_rate_sweep",
@@ -421,6 +429,7 @@ __all__ = [
     "scores_by_task",
     "searched_schemes",
     "seeds_apart",
+    "seeds_of_models",
     "seen_and_asked",
     "selectivity_by_layer",
     "self_training_loop",
@@ -457,6 +466,7 @@ __all__ = [
     "two_masks",
     "two_sentences",
     "two_stacks",
+    "ulmfit_stages",
     "unfreezing",
     "what_saves",
     "where_heads_rest",

@@ -1,0 +1,1 @@
+"""Exercises of lesson 11b: sentences, and recurrent models that transfer."""

@@ -144,6 +144,13 @@ class Size:
     words_topics: int = _at(2, 10, 50)  # topics of the articles
     words_clusters: int = _at(4, 30, 30)  # Brown clusters
     words_clustered: int = _at(40, 1_000, 1_000)  # words that are clustered
+    # Lesson 11b, sentences, and recurrent models that transfer
+    ulmfit_width: int = _at(16, 64, 400)  # features of the LSTM's embeddings
+    ulmfit_units: int = _at(24, 128, 1_150)  # of each of its layers
+    ulmfit_tokens: int = _at(3_000, 400_000, 100_000_000)  # tokens of general text to train on
+    ulmfit_reading: int = _at(2_000, 250_000, 1_000_000)  # tokens of the task's texts to train on
+    ulmfit_labels: int = _at(18, 200, 500)  # labelled questions
+    ulmfit_steps: int = _at(6, 120, 300)  # optimizer steps of each classifier
     # The demonstrations of `tlcourse milestone`
     milestone_steps: int = _at(8, 100, 100)  # optimizer steps of the training loop
     milestone_epochs: int = _at(1, 12, 12)  # passes over the questions with LoRA

@@ -19,10 +19,11 @@ order differ. A run fails if it is no better than answering the commonest label.
 Finished runs lie in `runs/ulmfit/`, with the checkpoints they start from.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
+from itertools import pairwise
 from pathlib import Path
 from statistics import mean, median, stdev
 from typing import Any
@@ -87,13 +88,13 @@ class Plan:
     recipe: PretrainingRecipe = PretrainingRecipe(batch_size=16, length=128, warmup=40)
     text: int = 3_000_000  # tokens in the file, more than a body reads
     pretraining: float = 420.0  # seconds
-    reading: tuple[float, float] = (40.0, 70.0)  # of TREC, of IMDB
-    adapting: tuple[float, float] = (14.0, 40.0)
-    spread: float = 6.0  # of TREC
+    reading: tuple[float, float] = (30.0, 50.0)  # of TREC, of IMDB
+    adapting: tuple[float, float] = (8.0, 20.0)
+    spread: float = 4.0  # of TREC
     labels: int = 500
     cut: int = 128  # tokens of a text
     unlabelled: int = 2_000  # reviews; of TREC, all questions
-    judged: int = 1_000  # test texts
+    judged: int = 500  # test texts
     rates: tuple[float, ...] = (5e-4, 1.5e-3, 5e-3)
     seeds: tuple[int, ...] = (3, 2)  # of TREC, of IMDB
     runs: int = 20  # whose spread is shown
@@ -103,10 +104,12 @@ class Plan:
         """The bodies by name."""
         return {LSTM: self.lstm, TRANSFORMER: self.transformer}
 
-    def recipe_of(self, body: str) -> PretrainingRecipe:
-        """How a body is pretrained."""
-        lstms = {"learning_rate": 3e-3, "muon_learning_rate": None, "weight_decay": 0.01}
-        return replace(self.recipe, **lstms) if body == LSTM else self.recipe
+
+def recipe_of(body: str, recipe: PretrainingRecipe) -> PretrainingRecipe:
+    """How a body is pretrained."""
+    if body == TRANSFORMER:
+        return recipe
+    return replace(recipe, learning_rate=3e-3, muon_learning_rate=None, weight_decay=0.01)
 
 
 TINY = Plan(
@@ -259,34 +262,41 @@ def facts(wrong: list[int], held_out: Mapping[str, list], seconds: float) -> dic
 class Pace(Job):
     """The processor seconds of a token of pretraining, and of a step on each task, by body."""
 
-    recipe: Plan
+    lstm: LSTMConfig
+    transformer: Config
+    recipe: PretrainingRecipe
+    labels: int
+    cut: int
+    text: int
+    rounds: int
 
     def work(self) -> dict:
         """Medians over the steps of all rounds, in which the bodies take turns."""
-        plan, (file, tokenizer) = self.recipe, corpus(self.recipe.text)
-        stamps: dict[tuple[str, str], list[float]] = {}
-        data = {task: labelled(task, plan.labels, 0, plan.cut) for task in (TREC, IMDB)}
-        for _ in range(plan.rounds):
-            for body, shape in plan.shapes().items():
-                model, recipe = checkpoints.new(shape), plan.recipe_of(body)
-                train = partial(pretraining.pretrain, model, file, recipe=recipe, compute=compute())
-                per_step = recipe.batch_size * recipe.length
-                watch = stamps.setdefault((body, "pretraining"), [])
-                watch += steps_of(lambda **more: train(4 * per_step, **more))  # noqa: B023
+        file, tokenizer = corpus(self.text)
+        shapes = {LSTM: self.lstm, TRANSFORMER: self.transformer}
+        data = {task: labelled(task, self.labels, 0, self.cut) for task in (TREC, IMDB)}
+        stamps: dict[str, dict[str, list[float]]] = {body: defaultdict(list) for body in shapes}
+        per_step = self.recipe.batch_size * self.recipe.length
+        for _ in range(self.rounds):
+            for body, shape in shapes.items():
+                model, mine = checkpoints.new(shape), stamps[body]
+                recipe = recipe_of(body, self.recipe)
+                mine["pretraining"] += steps_of(
+                    pretraining.pretrain, model, file, 4 * per_step, recipe=recipe
+                )
                 for task, rows in data.items():
                     start = Classifier(model, tokenizer, labels_of(task), pooling="concatenation")
-                    train = partial(adapt, start, scheme=SCHEMES[READ], compute=compute())
-                    watch = stamps.setdefault((body, task), [])
-                    recipe_ = Recipe(1, min_steps=2 if task == IMDB else 8)
-                    few = 64 if task == IMDB else plan.labels
-                    texts, labels = rows["text"][:few], rows["label"][:few]
-                    watch += steps_of(
-                        lambda **more: train(texts, labels, recipe=recipe_, **more)  # noqa: B023
-                    )
-        paces = {body: {} for body in plan.shapes()}
-        for (body, what), seconds in stamps.items():
-            per = plan.recipe.batch_size * plan.recipe.length if what == "pretraining" else 1
-            paces[body][what] = median(seconds) / per
+                    few, steps = (64, 2) if task == IMDB else (self.labels, 8)
+                    mine[task] += steps_of(
+                        adapt, start, rows["text"][:few], rows["label"][:few],
+                        scheme=SCHEMES[READ], recipe=Recipe(1, min_steps=steps),
+                    )  # fmt: skip
+        paces = {
+            body: {what: median(seconds) for what, seconds in each.items()}
+            for body, each in stamps.items()
+        }
+        for each in paces.values():
+            each["pretraining"] /= per_step
         return {"paces": paces}
 
     def told(self, result: dict) -> str:
@@ -294,11 +304,11 @@ class Pace(Job):
         return str(result["paces"])
 
 
-def steps_of(train: Callable[..., object]) -> list[float]:
+def steps_of(train: Callable[..., object], *given: Any, **more: Any) -> list[float]:
     """The processor seconds of each step but the first of a training."""
     clock, stamps = runner.processor_clock(), []
-    train(on_step=[lambda _: stamps.append(clock())])
-    return [after - before for before, after in zip(stamps, stamps[1:], strict=False)]
+    train(*given, compute=compute(), on_step=[lambda _: stamps.append(clock())], **more)
+    return [after - before for before, after in pairwise(stamps)]
 
 
 def compute() -> device.Compute:
@@ -394,7 +404,7 @@ class Stages:
             body: Pretraining(
                 body,
                 shape,
-                plan.recipe_of(body),
+                recipe_of(body, plan.recipe),
                 self._tokens(body, plan.pretraining),
                 plan.text,
             )
@@ -481,7 +491,10 @@ def measure() -> dict:
     """Pretraining, LM fine-tuning, the rows of both tasks, and the spread over seeds."""
     plan = PLANS[sizes.current().name]
     corpus(plan.text)  # written once, before several processes want it
-    paces = runner.run_all([Pace(plan)])[0]["paces"]
+    pace = Pace(
+        plan.lstm, plan.transformer, plan.recipe, plan.labels, plan.cut, plan.text, plan.rounds
+    )
+    paces = runner.run_all([pace])[0]["paces"]
     stages = Stages(plan, paces)
     pretrained = runner.run_all(stages.pretrained.values())
     readings = runner.run_all(stages.readings.values())
@@ -489,6 +502,7 @@ def measure() -> dict:
     stages.rates = choose(searched)
     tables, spread = stages.tables(), stages.spread()
     every = [run for runs in (*tables.values(), *spread.values()) for run in runs]
+    every.sort(key=lambda run: (run.task == IMDB, run.seed))  # what takes long comes last
     found = dict(zip(every, runner.run_all(every), strict=True))
     rows = [
         {"task": task, "body": body, "row": row} | row_of([found[run] for run in runs])

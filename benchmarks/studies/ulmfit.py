@@ -88,8 +88,8 @@ class Plan:
     recipe: PretrainingRecipe = PretrainingRecipe(batch_size=16, length=128, warmup=40)
     text: int = 3_000_000  # tokens in the file, more than a body reads
     pretraining: float = 420.0  # seconds
-    reading: tuple[float, float] = (30.0, 50.0)  # of TREC, of IMDB
-    adapting: tuple[float, float] = (8.0, 20.0)
+    reading: tuple[float, float] = (20.0, 40.0)  # of TREC, of IMDB
+    adapting: tuple[float, float] = (7.0, 16.0)
     spread: float = 4.0  # of TREC
     labels: int = 500
     cut: int = 128  # tokens of a text

@@ -25,7 +25,7 @@ def test_the_title_says_that_layers_begin_one_after_another_only_if_they_do():
     names = ["embedding", "block 0", "head"]
     unfreezing = [[0, 0, 0.1, 0.2], [0, 0.2, 0.4, 0.5], [1.0, 3.0, 2.0, 1.0]]
     picture = layer_rates(names, unfreezing)
-    assert title_of(picture).startswith("The head begins; each layer below starts later")
+    assert title_of(picture).startswith("Layers below the head start later")
     assert "embedding from step 2; block 0 from step 1; head from step 0" in picture.alt
     assert picture.axes[0].get_yscale() == "log"
     assert title_of(layer_rates(names, [[1] * 4, [1] * 4, [3] * 4])).startswith("The learning rate")

@@ -249,7 +249,7 @@ class BatchNorm(nn.Module):
 class TwoBlocks(nn.Sequential):
     """Batch norm, dropout, linear, ReLU; batch norm, dropout, linear (Howard & Ruder, 2018)."""
 
-    def __init__(self, features: int, outputs: int, *, width: int, dropout: float):
+    def __init__(self, features: int, outputs: int, *, width: int = 50, dropout: float = 0.1):
         super().__init__(
             *(BatchNorm(features), nn.Dropout(dropout), nn.Linear(features, width), nn.ReLU()),
             *(BatchNorm(width), nn.Dropout(dropout), nn.Linear(width, outputs)),

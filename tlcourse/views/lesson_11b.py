@@ -35,7 +35,7 @@ def ulmfit_stages(
         + f". The embedding and {layers} LSTM layers pass from stage to stage; the head of the "
         "last stage is new.",
     } | texts
-    height = 2.05 + 0.36 * layers
+    height = 1.9 + 0.36 * layers
     draw = Drawing(height, **texts)
     bodies: list[Box] = []
     for place, (name, reads, what) in enumerate(stages):
@@ -76,7 +76,7 @@ def layer_rates(
     tops = np.nanmax(values[:, max(begins) :], axis=1)
     title = "The learning rate of each layer"
     if all(above < below for below, above in pairwise(begins)) and (np.diff(tops) > 0).all():
-        title = "The head begins; each layer below starts later and learns more slowly"
+        title = "Layers below the head start later and learn more slowly"
     told = "; ".join(f"{name} from step {begin}" for name, begin in zip(names, begins, strict=True))
     texts = {"title": title, "alt": f"Learning rates over steps. {told}."} | texts
     steps = np.arange(values.shape[1])

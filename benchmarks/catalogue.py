@@ -25,6 +25,7 @@ STUDIES = {  # by module of `studies`, the names of what it measures
     "encoders": ("encoders",),
     "sentence_vectors": ("sentence_vectors",),
     "elmo": ("elmo",),
+    "ulmfit": ("ulmfit",),
     "scaling": ("scaling",),
     "ablation": ("ablation",),
     "eight_bits": ("eight_bits",),

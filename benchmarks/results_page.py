@@ -25,6 +25,7 @@ SECTIONS = (  # the studies that have one, in the order of the page
     *("encoders", "encoder_speeds"),
     "sentence_vectors",
     "elmo",
+    "ulmfit",
     *("pretraining", "finetuning"),
 )
 

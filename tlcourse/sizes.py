@@ -165,6 +165,13 @@ class Size:
     elmo_sentences: int = _at(20, 1_000, 3_394)  # sentences with tags to learn from
     elmo_dev: int = _at(10, 300, 1_009)  # sentences to evaluate taggers on
     elmo_epochs: int = _at(1, 6, 10)  # passes of a tagger over its sentences
+    # Lesson 11b, sentences, and recurrent models that transfer
+    ulmfit_width: int = _at(16, 64, 400)  # features of the LSTM's embeddings
+    ulmfit_units: int = _at(24, 128, 1_150)  # of each of its layers
+    ulmfit_tokens: int = _at(3_000, 400_000, 100_000_000)  # tokens of general text to train on
+    ulmfit_reading: int = _at(2_000, 250_000, 1_000_000)  # tokens of the task's texts to train on
+    ulmfit_labels: int = _at(18, 200, 500)  # labelled questions
+    ulmfit_steps: int = _at(6, 120, 300)  # optimizer steps of each classifier
     # The demonstrations of `tlcourse milestone`
     milestone_steps: int = _at(8, 100, 100)  # optimizer steps of the training loop
     milestone_epochs: int = _at(1, 12, 12)  # passes over the questions with LoRA

@@ -226,6 +226,62 @@ class LayerMix:
         classifier.mix = Mix(len(classifier.body.blocks) + 1)
 
 
+class BatchNorm(nn.Module):
+    """Batch norm that normalises a batch of a single row by its running statistics.
+
+    Unlike `nn.BatchNorm1d` it keeps no count of batches, so that all it keeps are weights.
+    """
+
+    def __init__(self, features: int):
+        super().__init__()
+        self.weight, self.bias = (nn.Parameter(of(features)) for of in (torch.ones, torch.zeros))
+        self.register_buffer("running_mean", torch.zeros(features))
+        self.register_buffer("running_var", torch.ones(features))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, features) to the same."""
+        return F.batch_norm(
+            x, self.get_buffer("running_mean"), self.get_buffer("running_var"), self.weight,
+            self.bias, training=self.training and len(x) > 1,
+        )  # fmt: skip
+
+
+class TwoBlocks(nn.Sequential):
+    """Batch norm, dropout, linear, ReLU; batch norm, dropout, linear (Howard & Ruder, 2018)."""
+
+    def __init__(self, features: int, outputs: int, *, width: int = 50, dropout: float = 0.1):
+        super().__init__(
+            *(BatchNorm(features), nn.Dropout(dropout), nn.Linear(features, width), nn.ReLU()),
+            *(BatchNorm(width), nn.Dropout(dropout), nn.Linear(width, outputs)),
+        )
+
+
+@dataclass(frozen=True)
+class HiddenHead:
+    """A head of two blocks with `width` hidden units in place of the linear layer.
+
+    It is the classifier of ULMFiT and fast.ai, for models that read one vector of a text; its
+    dropout has the classifier's rate. The parameters are those of the head, so that groups train
+    them as such; the edit does not start as the identity.
+    """
+
+    width: int = 50
+
+    def __post_init__(self) -> None:
+        ranges.check(self, width=ranges.COUNT)
+
+    def __call__(self, classifier: Adaptable) -> None:
+        """Replaces the head by TwoBlocks; raises ValueError for a task with scores per token."""
+        if not hasattr(classifier, "pooling"):
+            raise ValueError(
+                "expected a model that reads one vector of a text for this head, got "
+                f"{type(classifier).__name__}; choose an edit of the layers, such as LoRA"
+            )
+        features, outputs = classifier.head.in_features, classifier.head.out_features
+        rate = classifier.dropout.p
+        classifier.head = TwoBlocks(features, outputs, width=self.width, dropout=rate)
+
+
 def merge_lora(classifier: Adapted) -> Adapted:
     """Returns a copy without edit, same logits: each LoRA update is added to its layer's weight.
 

@@ -26,6 +26,8 @@ class Adaptable(Protocol):
 
     body: Body
     mix: nn.Module | None
+    head: Any  # a linear layer before the first edit
+    dropout: nn.Dropout
     scheme: Any
     added: tuple[str, ...]
 

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from tlcourse import checkpoints, device, ranges
 from tlcourse.adaptation import serialization
-from tlcourse.adaptation.edits import Edit, Unchanged
+from tlcourse.adaptation.edits import Edit, TwoBlocks, Unchanged
 from tlcourse.adaptation.knobs import Record, own_classes
 from tlcourse.adaptation.report import Report
 from tlcourse.adaptation.schemes import KNOBS, Scheme
@@ -55,7 +55,7 @@ class TaskModel(nn.Module, ABC):
         if isinstance(self.body, Transformer) and self.body.config.head_transform:
             self.body.drop_head()  # a released language model's, which no other task needs
         self.mix: nn.Module | None = None  # averages the layers' hidden states; None: the last's
-        self.head = nn.Linear(features * body.config.width, outputs)
+        self.head: nn.Module = nn.Linear(features * body.config.width, outputs)
         nn.init.normal_(self.head.weight, std=0.02)
         nn.init.zeros_(self.head.bias)
         self.scheme: Scheme | None = None
@@ -165,7 +165,9 @@ class TaskModel(nn.Module, ABC):
 
     def classify(self, features: Tensor) -> Tensor:
         """Returns the head's scores of what it reads, (..., outputs), in float32."""
-        return self.head(self.dropout(features)).float()
+        if not isinstance(self.head, TwoBlocks):  # which have their own dropout
+            features = self.dropout(features)
+        return self.head(features).float()
 
     def _ends(self, mask: Tensor) -> Tensor:
         """Returns (batch,) positions: the one after the last word of each text."""

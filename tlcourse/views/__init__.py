@@ -259,16 +259,20 @@ from tlcourse.views.lesson_11 import (
 )
 from tlcourse.views.lesson_11b import (
     encoder_errors,
+    errors_by_stage,
     four_ways,
     frozen_states,
+    layer_rates,
     lstm_step,
     order_by_distance,
     scores_over_years,
+    seeds_of_models,
     sentence_scores,
     sizes_over_years,
     three_autoencoders,
     time_by_length,
     two_directions,
+    ulmfit_stages,
 )
 from tlcourse.views.lines import curves, smooth
 from tlcourse.views.links import arcs, token_lines
@@ -338,6 +342,7 @@ __all__ = [
     "errors_by_frequency",
     "errors_by_labels",
     "errors_by_rate",
+    "errors_by_stage",
     "errors_of_groups",
     "expert_loads",
     "f1_bars",
@@ -372,6 +377,7 @@ __all__ = [
     "interval_by_size",
     "label_probabilities",
     "last_query",
+    "layer_rates",
     "layers_over_steps",
     "lead_by_task",
     "learning_rate_sweep",
@@ -440,6 +446,7 @@ __all__ = [
     "scores_over_years",
     "searched_schemes",
     "seeds_apart",
+    "seeds_of_models",
     "seen_and_asked",
     "selectivity_by_layer",
     "self_training_loop",
@@ -481,6 +488,7 @@ __all__ = [
     "two_masks",
     "two_sentences",
     "two_stacks",
+    "ulmfit_stages",
     "unfreezing",
     "what_saves",
     "where_heads_rest",

@@ -151,7 +151,7 @@ class Size:
     encoder_epochs: int = _at(1, 2, 4)  # passes over them
     upos_sentences: int = _at(24, 1_500, 12_000)  # sentences with parts of speech to learn from
     upos_test: int = _at(10, 500, 2_000)  # sentences to evaluate on
-    upos_epochs: int = _at(1, 5, 5)  # passes over the former
+    upos_epochs: int = _at(1, 4, 5)  # passes over the former
     character_steps: int = _at(6, 600, 3_000)  # optimizer steps of a model of characters
     # Lesson 11b, sentences
     sentence_epochs: int = _at(1, 3, 10)  # passes of paragraph vectors over the articles

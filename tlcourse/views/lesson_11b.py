@@ -313,15 +313,11 @@ def three_autoencoders(sentence: str, noisy: str, **texts: Unpack[Texts]) -> Pic
     return draw.finish()
 
 
-def sentence_scores(
-    rows: Mapping[str, Mapping[str, Interval]],
-    levels: Mapping[str, Mapping[str, float]] | None = None,
-    **texts: Unpack[Texts],
-) -> Picture:
+def sentence_scores(rows: Mapping[str, Mapping[str, Interval]], **texts: Unpack[Texts]) -> Picture:
     """A row for each method, a panel for each task; a row may lack a task.
 
-    `rows` maps a method to tasks, a task to (value, low, high); `levels` maps a task to lines. The
-    title names the method that is best on every task, if one is. Raises ValueError without rows.
+    `rows` maps a method to tasks, a task to (value, low, high). The title names the method that is
+    best on every task, if one is. Raises ValueError without rows.
     """
     tasks = list(dict.fromkeys(task for each in rows.values() for task in each))
     if not tasks:
@@ -347,17 +343,8 @@ def sentence_scores(
                 value, low, high = scores[task]
                 axes.hlines(row, low, high, color=COLOURS["blue"], lw=1.6)
                 axes.plot(value, row, "o", color=COLOURS["blue"], ms=6)
-        for name, place in (levels or {}).get(task, {}).items():
-            axes.axvline(place, color=GREY, lw=1.2, ls=":", zorder=1)
-            axes.annotate(
-                name,
-                (place, 1),
-                (2, 1),
-                xycoords=("data", "axes fraction"),
-                textcoords="offset points",
-                color=GREY,
-                fontsize=8,
-            )
+        axes.grid(False, axis="y")
+        axes.tick_params(axis="y", length=0)
         axes.tick_params(labelsize=10)
         label_axes(axes, size=10.5, x=task)
     name_rows(grid[0][0], list(rows))

@@ -195,7 +195,7 @@ def test_the_title_names_the_best_vectors_only_if_they_are_clearly_ahead():
     near = scores | {"causal": (29.0, 27.0, 31.0)}
     assert title_of(frozen_states(near)) == "Entity F1 of one tagger on different vectors"
     assert title_of(frozen_states(near, control="skip-gram")) == (
-        "All vectors are clearly better than skip-gram"
+        "2 of 2 kinds of vectors are clearly better than skip-gram"
     )
     assert title_of(frozen_states(near, control="causal")).startswith("Entity F1")
 

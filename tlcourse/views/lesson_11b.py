@@ -485,7 +485,7 @@ def frozen_states(
     """Entity F1 of one tagger on several vectors of words, with intervals; the best first.
 
     `levels` are drawn as lines. The title says which vectors are ahead if their interval lies above
-    all others, or else that all intervals lie above that of `control`.
+    all others, or else how many intervals lie above that of `control`.
     """
     ordered = dict(sorted(scores.items(), key=lambda item: -item[1][0]))
     first, *others = ordered
@@ -493,8 +493,8 @@ def frozen_states(
     above = [name for name, each in ordered.items() if control and each[1] > scores[control][2]]
     if others and ordered[first][1] > max(ordered[name][2] for name in others):
         title = f"One tagger, F1 {ordered[first][0]:.0f} on {first}: clearly ahead"
-    elif above and len(above) == len(ordered) - 1:
-        title = f"All vectors are clearly better than {control}"
+    elif above:
+        title = f"{len(above)} of {len(others)} kinds of vectors are clearly better than {control}"
     named = levels or {}
     told = ", ".join(f"{name} {v:.1f} ({a:.1f} to {b:.1f})" for name, (v, a, b) in ordered.items())
     told += "".join(f"; {name} {level:.1f}" for name, level in named.items())

@@ -11,7 +11,8 @@ A body's rows differ in one thing each: pretraining, LM fine-tuning, then ULMFiT
 classifier (discriminative rates, gradual unfreezing, one cycle). All of them have ULMFiT's pooling
 and head of two blocks. The learning rate of a body is chosen once, on TREC's dev split, by full
 fine-tuning with its pretrained weights. Test sets are read by the final runs alone. A seed stands
-for labels, head, dropout and order; there is one pretraining and one LM fine-tuning a body.
+for labels, head, dropout and order; there is one pretraining and one LM fine-tuning a body. On
+IMDB, whose runs take longer, there is a single seed.
 
 The last runs ask how far fine-tuning spreads: their labels are the same, and head, dropout and
 order differ. A run fails if it is no better than answering the commonest label.
@@ -621,8 +622,9 @@ def section(study: Mapping[str, Any]) -> str:
     return markdown.section(
         "## ULMFiT, on an LSTM and on a Transformer",
         f"Test error in percent with {plan['labels']} labels, of {of[TREC]} questions and of "
-        f"{of[IMDB]:,} reviews; means over seeds with Student's intervals. At each stage both "
-        f"bodies have the same processor time. {'; '.join(read)}. {source(study, 'lesson 11b')}",
+        f"{of[IMDB]:,} reviews; means over seeds with Student's intervals, and of a single run "
+        "Wilson's over the texts. At each stage both bodies have the same processor time. "
+        f"{'; '.join(read)}. {source(study, 'lesson 11b')}",
         markdown.table(head, rows),
         f"The spread over {plan['runs']} seeds of short fine-tuning on TREC-6, with the same "
         "labels. A run fails if it is no better than answering the commonest label.",

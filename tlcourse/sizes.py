@@ -168,9 +168,9 @@ class Size:
     # Lesson 11b, sentences, and recurrent models that transfer
     ulmfit_width: int = _at(16, 64, 400)  # features of the LSTM's embeddings
     ulmfit_units: int = _at(24, 128, 1_150)  # of each of its layers
-    ulmfit_tokens: int = _at(3_000, 400_000, 100_000_000)  # tokens of general text to train on
-    ulmfit_reading: int = _at(2_000, 250_000, 1_000_000)  # tokens of the task's texts to train on
-    ulmfit_labels: int = _at(18, 200, 500)  # labelled questions
+    ulmfit_tokens: int = _at(3_000, 200_000, 100_000_000)  # tokens of general text to train on
+    ulmfit_reading: int = _at(2_000, 450_000, 1_000_000)  # tokens of the task's texts to train on
+    ulmfit_labels: int = _at(18, 100, 500)  # labelled questions
     ulmfit_steps: int = _at(6, 120, 300)  # optimizer steps of each classifier
     # The demonstrations of `tlcourse milestone`
     milestone_steps: int = _at(8, 100, 100)  # optimizer steps of the training loop

@@ -55,7 +55,7 @@ class TaskModel(nn.Module, ABC):
         if isinstance(self.body, Transformer) and self.body.config.head_transform:
             self.body.drop_head()  # a released language model's, which no other task needs
         self.mix: nn.Module | None = None  # averages the layers' hidden states; None: the last's
-        self.head: nn.Module = nn.Linear(features * body.config.width, outputs)
+        self.head: Any = nn.Linear(features * body.config.width, outputs)
         nn.init.normal_(self.head.weight, std=0.02)
         nn.init.zeros_(self.head.bias)
         self.scheme: Scheme | None = None

@@ -571,7 +571,7 @@ def layer_rates(
     steps = np.arange(values.shape[1])
     series = {name: (steps, row) for name, row in reversed(list(zip(names, values, strict=True)))}
     labels = {"x_label": "step", "y_label": "times the recipe's learning rate", "log_y": True}
-    return curves(series, **labels, **texts)  # type: ignore[arg-type]
+    return curves(series, **labels, **texts)
 
 
 def errors_by_stage(

@@ -84,9 +84,9 @@ class Plan:
 
     models: LanguageModels = LanguageModels()
     static_width: int = 100
-    learnt: int = 1_000  # sentences that a tagger learns from
+    learnt: int = 3_394  # sentences that a tagger learns from, all
     judged: int | None = None  # sentences of the test split; None: all
-    epochs: int = 8  # of the tagger
+    epochs: int = 10  # of the tagger
 
 
 TINY = PretrainingRecipe(batch_size=2, length=8, muon_learning_rate=None)

@@ -66,3 +66,14 @@ def test_other_tags_are_refused():
     for wrong in (["O"], ["B-Y"] * len(tags[1])):
         with pytest.raises(ValueError, match=r"expected a tag out of .* in sentence 1"):
             tagger().fit(states, [tags[0], wrong, tags[2]], compute=CPU)
+
+
+def test_features_of_any_scale_and_mean_are_learnt_alike():
+    states, tags = sentences()
+    scaled = [4 * each + torch.arange(6.0) for each in states]
+    found = []
+    for each in (states, scaled):
+        model = tagger(dropout=0.0)
+        model.fit(each, tags, epochs=2, compute=CPU)
+        found.append(torch.cat([model(one[None])[0].detach() for one in each]))
+    torch.testing.assert_close(*found, rtol=1e-4, atol=1e-4)

@@ -25,7 +25,8 @@ MIX_FACTOR = 10  # of the learning rate: the mix has one number a layer, which m
 class FeatureTagger(nn.Module):
     """Tags for the words of sentences, given their states, (layers, words, width) for each.
 
-    The layers are normalised and mixed with learnt weights (`Mix`), and a linear layer scores the
+    Each feature of each layer is standardised: `fit` measures its mean and deviation over the words
+    it learns from. The layers are mixed with learnt weights (`Mix`), and a linear layer scores the
     `tags`, which are in BIO. As most words are outside of entities, a word of an entity counts
     `entity_weight` times in the loss.
     """
@@ -43,11 +44,15 @@ class FeatureTagger(nn.Module):
         self.tags, self.entity_weight = [*tags], entity_weight
         self.mix, self.dropout = Mix(layers), nn.Dropout(dropout)
         self.head = nn.Linear(width, len(tags))
+        self.mean: Tensor
+        self.deviation: Tensor
+        self.register_buffer("mean", torch.zeros(layers, 1, width))
+        self.register_buffer("deviation", torch.ones(layers, 1, width))
 
     def forward(self, states: Tensor) -> Tensor:
         """(batch, layers, length, width) to (batch, length, tags) scores."""
-        layers = F.layer_norm(states, states.shape[-1:]).unbind(dim=1)
-        return self.head(self.dropout(self.mix(layers)))
+        standard = (states - self.mean) / self.deviation
+        return self.head(self.dropout(self.mix(standard.unbind(dim=1))))
 
     def loss(self, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, int]:
         """The weighted sum of nats over the words of a batch (states, targets), and their number.
@@ -90,6 +95,9 @@ class FeatureTagger(nn.Module):
                     f"{[*of_words]} in sentence {row}"
                 )
             targets.append(torch.tensor([self.tags.index(tag) for tag in of_words]))
+        of_all = torch.cat([*states], dim=1).float()
+        self.mean.copy_(of_all.mean(dim=1, keepdim=True))
+        self.deviation.copy_(of_all.std(dim=1, keepdim=True).clamp(min=1e-5))
         lengths = [len(row) for row in targets]
         order = [
             batch

@@ -47,5 +47,5 @@ def number_of(count: int, what: str) -> str:
 
 
 def article(name: str) -> str:
-    """Such as "a list" and "an int"."""
-    return f"a{'n' * (name[:1] in 'aeiou')} {name}"
+    """Such as "a list", "an int" and "an ndarray"."""
+    return f"a{'n' * name.startswith((*'aeiou', 'nd'))} {name}"

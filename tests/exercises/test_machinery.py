@@ -210,7 +210,7 @@ def asks(values):
     ("candidate", "said"),
     [
         (gives_nothing, "Yours: None (is a `return` missing?)\nExpected: [6]"),
-        (lambda values: np.array([[1, 2], [3, 4]]), "(a ndarray)"),
+        (lambda values: np.array([[1, 2], [3, 4]]), "(an ndarray)"),
         (lambda values: Odd(), "a Odd whose repr raises"),
         (in_place, "Argument 1, `values`, after the call.\nYours: changed from [3] to [6]"),
         (

@@ -3,7 +3,7 @@
 import torch
 
 from tests.exercises.standard import accepts, rejects
-from tlcourse.exercises.recurrent.concat_pooling import concat_pooling, joined
+from tlcourse.exercises.recurrent.concat_pooling import concat_pooling, joined, mean
 
 # concat_pooling
 
@@ -40,8 +40,23 @@ def by_product(hidden, mask):
     return (hidden * mask[:, :, None]).sum(dim=1) / mask.sum(dim=1, keepdim=True)
 
 
-def a_large_number(hidden, mask):
-    return (hidden - 1e4 * ~mask[:, :, None]).amax(dim=1)
+def less(number, clean=lambda hidden: hidden):
+    """The largest value, where pads are lower by a number."""
+    return lambda hidden, mask: (clean(hidden) - number * ~mask[:, :, None]).amax(dim=1)
+
+
+def filled(number):
+    return lambda hidden, mask: hidden.masked_fill(~mask[:, :, None], number).amax(dim=1)
+
+
+def of_cleaned(hidden, mask):
+    """NaN is no more, but an infinity is."""
+    return by_product(torch.where(hidden.isnan(), 0.0, hidden), mask)
+
+
+def without_zeros(hidden, mask):
+    rows = [states[keep] for states, keep in zip(hidden, mask, strict=True)]
+    return torch.stack([row.sum(0) / (row != 0).sum(0) for row in rows])
 
 
 test_concat_pooling_right = accepts(
@@ -55,10 +70,20 @@ test_concat_pooling_wrong = rejects(
     (lambda hidden, mask: concat_pooling(hidden, ~mask), 2, "[5, 8]"),
     (joined(("largest", "last", "mean")), 2, "[5, 8]"),
     (joined(largest=lambda hidden, mask: hidden.amin(dim=1)), 2, "[5, 8]"),
-    (joined(last=lambda h, m: h[torch.arange(len(h)), m.sum(1).clamp(max=3) - 2]), 2, "[3, 2]"),
+    (joined(last=lambda h, m: h[torch.arange(len(h)), m.sum(1).clamp(max=3) - 2]), 2, "[4, 2]"),
     (joined(mean=lambda h, m: h.sum(dim=1) / m.sum(dim=1, keepdim=True)), 3, "Pads take no part"),
     (joined(last=lambda h, m: h[m][-len(h) :]), 3, "Pads take no part"),
     (joined(mean=by_product), 5, "NaN times 0"),
-    (joined(largest=a_large_number), 5, "`masked_fill`"),
+    (joined(largest=less(1e4)), 4, "such as -1000"),
+    (joined(largest=less(1e9)), 5, "neither multiplied nor added"),
+    (joined(largest=less(1e9, torch.nan_to_num)), 5, "inf in the pads"),
+    (joined(mean=of_cleaned), 5, "inf in the pads"),
+    (joined(largest=filled(-100.0)), 4, "Use `-torch.inf`"),
+    (joined(largest=filled(-1e4)), 4, "Use `-torch.inf`"),
+    (joined(mean=without_zeros), 2, "A state of 0 counts"),
+    (joined(mean=lambda *given: mean(*given).floor()), 3, "4.5"),
+    (joined(last=lambda h, m: h[range(len(h)), m.sum(1)]), 2, "one too far"),
+    (joined(last=lambda h, m: h[range(len(h)), m.sum(1).clamp(max=len(m[0]) - 1)]), 3, "too far"),
+    (joined(largest=lambda h, m: h.masked_fill(~m[..., None], 0).abs().amax(1)), 4, "absolute"),
     (lambda hidden, mask: concat_pooling(hidden.detach(), mask), 5, "The gradient that reaches"),
 )

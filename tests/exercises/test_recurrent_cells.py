@@ -96,29 +96,72 @@ def doubled_bias(x, weight_ih, weight_hh, bias):
     return lstm_cell(x, weight_ih, weight_hh, 2 * bias)
 
 
+def cut_by_units(x, weight_ih, weight_hh, bias):
+    """The four gates of a unit are neighbours."""
+    h = c = x.new_zeros(len(x), weight_hh.shape[1])
+    states = []
+    for step in x.unbind(1):
+        total = step @ weight_ih.T + h @ weight_hh.T + bias
+        h, c = right([total[:, k::4] for k in range(4)], c)
+        states.append(h)
+    return torch.stack(states, 1)
+
+
+def over_the_batch(x, weight_ih, weight_hh, bias):
+    h = c = x.new_zeros(x.shape[1], weight_hh.shape[1])
+    states = []
+    for step in x:
+        h, c = right((step @ weight_ih.T + h @ weight_hh.T + bias).chunk(4, -1), c)
+        states.append(h)
+    return torch.stack(states)
+
+
+def in_one_tensor(x, weight_ih, weight_hh, bias):
+    """The same tensor is appended in each step."""
+    h = c = x.new_zeros(len(x), weight_hh.shape[1])
+    h, states = h.clone(), []
+    for step in x.unbind(1):
+        h[:], c = right((step @ weight_ih.T + h @ weight_hh.T + bias).chunk(4, -1), c)
+        states.append(h)
+    return torch.stack(states, 1)
+
+
+with_relu = stepping(
+    of_cell(
+        lambda i, f, g, c: f.sigmoid() * c + i.sigmoid() * g.relu(),
+        lambda o, c, old: o.sigmoid() * c.relu(),
+    )
+)
+
 test_lstm_cell_right = accepts("recurrent.lstm_cell", by_cell, by_parts, recursive)
 test_lstm_cell_wrong = rejects(
     "recurrent.lstm_cell",
     (lambda *given: print(), 1, "None"),
-    (lambda *given: (lstm_cell(*given), None), 1, "a tuple"),
+    (lambda *given: (lstm_cell(*given), None), 1, "states alone, as one tensor"),
+    (lambda *given: lstm_cell(*given).numpy(), 1, "an ndarray"),
     (lambda *given: lstm_cell(*given)[:, -1], 1, "the last position alone"),
     (stepping(right, dim=0), 1, "The positions stand first"),
     (in_place, 1, "after the call"),
     (stepping(of_cell(kept, lambda o, c, old: o.sigmoid() * c)), 2, "without `tanh`"),
     (stepping(of_cell(kept, lambda o, c, old: c)), 2, "These are the cell states"),
-    (stepping(of_cell(kept, lambda o, c, old: c.tanh())), 2, "= -0.482"),
+    (stepping(of_cell(kept, lambda o, c, old: c.tanh())), 2, "0.310"),
     (stepping(lambda gates, c: right([gates[k] for k in (0, 1, 3, 2)], c)), 2, "The last two"),
     (with_first_zeros, 2, "The first state is 0 here"),
-    (plain_recurrence, 2, "= -0.482"),
-    (doubled_bias, 2, "= -0.482"),
+    (with_relu, 2, "0.310"),
+    (plain_recurrence, 2, "0.310"),
+    (doubled_bias, 2, "Add the bias once"),
+    (cut_by_units, 2, "four blocks, one behind the other"),
+    (lambda *given: lstm_cell(*given).squeeze(), 2, "Keep the axes of size 1"),
     (stepping(of_cell(lambda i, f, g, c: c + i.sigmoid() * g.tanh())), 3, "kept whole"),
     (stepping(of_cell(lambda i, f, g, c: i.sigmoid() * g.tanh())), 3, "nothing is remembered"),
-    (stepping(of_cell(coupled)), 2, "= -0.482"),
-    (backwards, 3, "The new cell state is f times the old one"),
+    (stepping(of_cell(coupled)), 2, "0.310"),
+    (backwards, 3, "In the unit that keeps half"),
+    (over_the_batch, 3, "The axes of `x` are swapped"),
+    (in_one_tensor, 3, "All positions hold the same state"),
+    (rows_as_steps, 3, "go on into the next"),
     (stepping(right, reads=lambda h, c: c), 4, "The *cell* state is multiplied"),
     (stepping(right, reads=lambda h, c: torch.zeros_like(h)), 4, "do not read the state"),
     (with_one_state, 5, "Every row of the batch has states of its own"),
-    (rows_as_steps, 5, "Every row of the batch has states of its own"),
     (without_gradient, 6, "Nothing is learned without a gradient"),
     (detached, 6, "The gradient runs back through all steps"),
 )

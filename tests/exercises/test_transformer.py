@@ -64,7 +64,7 @@ test_attention = accepts("transformer.attention", by_exponentials, F.scaled_dot_
 test_wrong_attention = rejects(
     "transformer.attention",
     (lambda q, k, v, mask=None: mixed(q @ k, v), 1, "swap the last two dimensions"),
-    (lambda q, k, v, mask=None: attention(q, k, v, mask).numpy(), 1, "a ndarray"),
+    (lambda q, k, v, mask=None: attention(q, k, v, mask).numpy(), 1, "an ndarray"),
     (lambda q, k, v, mask=None: attention(q.mul_(2), k, v), 1, "Argument 1, `q`"),
     (lambda q, k, v, mask=None: scaled(q, k).softmax(-2) @ v, 2, "over the last dimension"),
     (lambda q, k, v, mask=None: mixed(q @ k.mT / q.shape[-1], v, mask), 3, "Divided by sqrt(4)"),

@@ -728,6 +728,26 @@ def without_care(sentences, matrix, shares, a=1e-3):
     return without_direction(means, np.linalg.svd(means, full_matrices=False)[2][0])
 
 
+def like_the_matrix(sentences, matrix, *rest):
+    """The means are of the type of the matrix."""
+    rule = with_means(lambda *given: means_of(*given).astype(matrix.dtype))
+    return rule(sentences, matrix, *rest)
+
+
+def by_quotient(sentences, matrix, shares, a=1e-3):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = weighted(lambda p, a: a / p)(sentences, matrix, shares, a)
+    return without_direction(found, np.linalg.svd(found, full_matrices=False)[2][0])
+
+
+def by_powers(sentences, matrix, shares, a=1e-3):
+    """The direction is divided by its length, which is 0 if all means are."""
+    means = means_of(sentences, matrix, shares, a)
+    direction = np.linalg.matrix_power(means.T @ means, 40) @ np.ones(matrix.shape[1])
+    with np.errstate(invalid="ignore"):
+        return without_direction(means, direction / np.linalg.norm(direction))
+
+
 def left_out(sentences, *rest):
     return smooth_average([each for each in sentences if each], *rest)
 
@@ -737,7 +757,8 @@ test_smooth_average_wrong = rejects(
     "words.smooth_average",
     (lambda *given: print(), 1, "a row for each sentence"),
     (lambda *given: smooth_average(*given)[0], 1, "a row for each sentence"),
-    (lambda *given: smooth_average(*given).tolist(), 1, "a row for each sentence"),
+    (lambda *given: smooth_average(*given).tolist(), 1, "Yours: a list"),
+    (lambda *given: smooth_average(*given).astype(int), 1, "Yours: an array of integers, shape"),
     (lambda *given: smooth_average(*given).T, 1, "a row for each sentence"),
     (weights_in_place, 1, "Argument 2, `matrix`, after the call"),
     (with_removal(two_directions), 2, "What is left of [3, 0, 0]"),
@@ -745,8 +766,11 @@ test_smooth_average_wrong = rejects(
     (first_of_each, 2, "What is left of [3, 0, 0]"),
     (with_means(weighted(lambda p, a: (a / (a + p)) ** 0.5)), 3, "counts half"),
     (with_means(weighted(lambda p, a: 1 - p)), 3, "counts half"),
-    (known_once, 3, "counts half"),
-    (fixed_smoothing, 3, "counts half"),
-    (without_care, 4, "raised LinAlgError"),
+    (known_once, 3, "A word that occurs twice"),
+    (fixed_smoothing, 3, "does not depend on `a`"),
+    (like_the_matrix, 2, "collect them in an array of floats"),
+    (by_quotient, 2, "The means hold a NaN or an infinity"),
+    (without_care, 4, "The means hold a NaN or an infinity"),
+    (by_powers, 4, "they stay zero"),
     (left_out, 4, "a row of zeros"),
 )

@@ -50,6 +50,12 @@ def mean(hidden, mask):
     return kept.sum(dim=1) / mask.sum(dim=1, keepdim=True)
 
 
+def mean_of_others(hidden, mask):
+    """The mean of the values that are not 0."""
+    kept = hidden.masked_fill(~mask[:, :, None], 0.0)
+    return kept.sum(dim=1) / (kept != 0).sum(dim=1).clamp(min=1)
+
+
 PARTS = {"last": last, "largest": largest, "mean": mean}
 
 
@@ -91,16 +97,17 @@ def with_gradient(candidate, hidden, mask):
     return features.detach()
 
 
-def batch(draw):
-    """Random states of 5 texts, with NaN in the pads, and the mask."""
+def batch(draw, pad):
+    """Random states of 5 texts, with `pad` in the pads, and the mask."""
     mask = kept(torch.randint(1, 9, (5,), generator=draw).tolist(), 8)
     hidden = torch.randn(5, 8, 7, generator=draw)
-    return hidden.masked_fill(~mask[:, :, None], float("nan")), mask
+    return hidden.masked_fill(~mask[:, :, None], float(pad)), mask
 
 
 draw = torch.Generator().manual_seed(varying(11))
-one_text = torch.tensor([[[1.0, 8.0], [5.0, 2.0], [3.0, 2.0]]])
-two_texts = torch.tensor([[[1.0], [4.0], [1.0], [0.0]], [[6.0], [2.0], [9.0], [9.0]]])
+one_text = torch.tensor([[[0.0, 8.0], [5.0, 2.0], [4.0, 2.0]]])
+two_texts = torch.tensor([[[1.0], [4.0], [1.0], [0.0]], [[6.0], [3.0], [8.0], [9.0]]])
+far_below = torch.tensor([[[-5e4], [-2e4], [0.0]]])
 
 task.stage(
     "three vectors for each text",
@@ -116,33 +123,46 @@ task.stage(
 )
 task.stage(
     "one text without padding",
-    case("one text with the states [1, 8], [5, 2] and [3, 2]", one_text, kept([3], 3)),
-    hint="The last state comes first, [3, 2], then the largest value of each feature, [5, 8], then "
+    case("one text with the states [0, 8], [5, 2] and [4, 2]", one_text, kept([3], 3)),
+    hint="The last state comes first, [4, 2], then the largest value of each feature, [5, 8], then "
     "the mean of each feature, [3, 4].",
 )
 task.stage(
     "padding",
     case(
-        "states 1, 4, 1 and a pad of 0; states 6, 2 and two pads of 9",
+        "states 1, 4, 1 and a pad of 0; states 6, 3 and pads of 8 and 9",
         two_texts,
         kept([3, 2], 4),
     ),
     hint="Pads take no part: the first text has the last state 1, the largest 4 and the mean 2, "
-    "the second 2, 6 and 4.",
+    "the second 3, 6 and 4.5.",
 )
 task.stage(
     "states below 0",
-    case("the states -1, -4, -1 and a pad; -6, -2 and two pads", -two_texts, kept([3, 2], 4)),
+    case("the states -1, -4, -1 and a pad; -6, -3 and two pads", -two_texts, kept([3, 2], 4)),
+    case(
+        "the states -50000, -20000 and a pad of 0",
+        far_below,
+        kept([2], 3),
+        hint="A number such as -1000 in the place of a pad is larger than these states. Use "
+        "`-torch.inf`.",
+    ),
     hint="Here a pad of 0 would be the largest value. Replace pads by `-torch.inf` before you "
     "take the maximum.",
 )
 task.stage(
     "20 random batches",
-    *(case("5 texts in 8 positions, NaN in the pads", *batch(draw)) for _ in range(20)),
+    *(
+        case(f"5 texts in 8 positions, {pad} in the pads", *batch(draw, pad))
+        for pad in ["NaN", "inf", "1e10", "NaN"] * 5
+    ),
     measure=with_gradient,
-    hint="The vectors of pads must not matter, not even multiplied by zero, because NaN times 0 is "
-    "NaN. Replace them with `masked_fill`.",
+    hint="The vectors of pads must not matter, whatever they hold: they are neither multiplied nor "
+    "added, because NaN times 0 is NaN, and 1e10 less a large number may be the largest value "
+    "still. Replace them with `masked_fill`.",
 )
+
+TOO_FAR = "Your last state is one too far: of n tokens, the last is at position n - 1."
 
 task.mistakes(
     (
@@ -160,6 +180,11 @@ task.mistakes(
         "last token by the mask.",
         joined(last=lambda hidden, mask: hidden[:, -1]),
     ),
+    (TOO_FAR, joined(last=lambda hidden, mask: hidden[range(len(hidden)), mask.sum(dim=1)])),
+    (
+        TOO_FAR,
+        joined(last=lambda h, mask: h[range(len(h)), mask.sum(1).clamp(max=h.shape[1] - 1)]),
+    ),
     (
         "The pads take part in your mean. Set them to 0 and divide the sum by the number of "
         "tokens, `mask.sum(dim=1, keepdim=True)`.",
@@ -169,6 +194,16 @@ task.mistakes(
         "You set pads to 0 but divide by the length of the batch: divide by the number of tokens "
         "of each text.",
         joined(mean=lambda hidden, mask: hidden.masked_fill(~mask[:, :, None], 0.0).mean(dim=1)),
+    ),
+    (
+        "A state of 0 counts in the mean, too: divide by the number of tokens.",
+        joined(mean=mean_of_others),
+    ),
+    (
+        "Take the largest value, not the largest absolute value.",
+        joined(
+            largest=lambda hidden, mask: (hidden * mask[:, :, None]).abs().amax(dim=1),
+        ),
     ),
     (
         "The pads take part in your maximum: replace them by `-torch.inf` first.",

@@ -4,8 +4,9 @@ import torch
 from torch import nn
 from torch.func import functional_call
 
+from tlcourse.exercises.expect import expect_type, expect_unchanged
 from tlcourse.exercises.task import Exercise, case
-from tlcourse.exercises.transformer._common import NO_GRADIENT, draw, shape, unreached
+from tlcourse.exercises.transformer._common import NO_GRADIENT, draw, unreached
 
 NAMES = ["x", "weight_ih", "weight_hh", "bias"]
 
@@ -53,6 +54,15 @@ def by_torch(x, weight_ih, weight_hh, bias):
     return functional_call(layer, double, (x.double(),))[0]
 
 
+def shape(candidate, *given):
+    """The shape of the answer; raises CheckFailed if it is not a tensor."""
+    states = expect_unchanged(candidate, *given)
+    alone = "Return the hidden states alone, as one tensor."
+    likely = "" if states is None else alone
+    expect_type(states, torch.Tensor, "what your function returns", likely)
+    return tuple(states.shape)
+
+
 def gradient(candidate, name, *given):
     """The gradient of the sum of all states' squares for one of the four tensors."""
     leaves = [each.clone().requires_grad_() for each in given]
@@ -70,10 +80,10 @@ def of(batch, length, inputs=3, units=2, seed=0):
     return tuple(draw(*size, seed=seed + 100 * place) for place, size in enumerate(sizes))
 
 
-def gated(*totals, length=1, recurrent=0.0):
+def gated(*totals, batch=1, length=1, recurrent=0.0):
     """Arguments of a cell of one unit that reads ones; `totals` are those of i, f, g and o."""
     weights = torch.tensor([totals], dtype=torch.float32).T, torch.full((4, 1), float(recurrent))
-    return torch.ones(1, length, 1), *weights, torch.zeros(4)
+    return torch.ones(batch, length, 1), *weights, torch.zeros(4)
 
 
 task.stage(
@@ -84,19 +94,26 @@ task.stage(
 )
 task.stage(
     "one step",
-    case("one unit, whose i, f, g and o are 1, 2, -1 and 3 before σ and tanh", *gated(1, 2, -1, 3)),
+    case(
+        "one unit, whose i, f, g and o are 1, 2, 0.5 and 3 before σ and tanh",
+        *gated(1, 2, 0.5, 3),
+    ),
     case("one row, one position", *of(1, 1)),
-    hint="For 1, 2, -1 and 3, i is σ(1) = 0.731, g is tanh(-1) = -0.762, and o is σ(3) = 0.953. So "
-    "the cell state is 0.731 · -0.762 = -0.557, and the hidden state is 0.953 · tanh(-0.557) = "
-    "-0.482. f does not matter yet, because the old cell state is 0.",
+    hint="For 1, 2, 0.5 and 3, i is σ(1) = 0.731, g is tanh(0.5) = 0.462, and o is σ(3) = 0.953. "
+    "So the cell state is 0.731 · 0.462 = 0.338, and the hidden state is 0.953 · tanh(0.338) = "
+    "0.310. f does not matter yet, because the old cell state is 0.",
 )
 task.stage(
     "what the cell remembers",
-    case("3 steps of a unit that keeps half of its cell state", *gated(0, 0, 1, 0, length=3)),
+    case(
+        "2 rows, each 3 steps of a unit that keeps half of its cell state",
+        *gated(0, 0, 1, 0, batch=2, length=3),
+    ),
     case("3 steps of a unit that forgets everything", *gated(0, -30, 1, 0, length=3)),
     case("4 steps of a unit that forgets nothing", *gated(0, 30, 1, 0, length=4)),
-    hint="The new cell state is f times the old one, plus i times g. In the first unit, f and i "
-    "are 0.5 and g is 0.762 in each step, so its cell states are 0.381, 0.571 and 0.666.",
+    hint="The new cell state is f times the old one, plus i times g. In the unit that keeps "
+    "half, f and i are 0.5 and g is 0.762 in each step, so its cell states are 0.381, 0.571 and "
+    "0.666.",
 )
 task.stage(
     "what a step reads",
@@ -171,6 +188,11 @@ def kept(i, f, g, c):
     return f.sigmoid() * c + i.sigmoid() * g.tanh()
 
 
+def interleaved(weight):
+    """The same rows in another order: those of a unit's four gates follow each other."""
+    return weight.unflatten(0, (-1, 4)).transpose(0, 1).flatten(0, 1)
+
+
 task.mistakes(
     (
         "The positions stand first here. `torch.stack(states, dim=1)` puts them behind the batch.",
@@ -179,6 +201,10 @@ task.mistakes(
     (
         "This is the state of the last position alone. Collect the states of all positions.",
         lambda *given: lstm_cell(*given)[:, -1],
+    ),
+    (
+        "Keep the axes of size 1: the states are always (batch, length, units).",
+        lambda *given: lstm_cell(*given).squeeze(),
     ),
     (
         "The last two gates have changed places. The third part is the candidate g, with `tanh`, "
@@ -229,7 +255,29 @@ task.mistakes(
         stepping(right, reads=lambda h, c: torch.zeros_like(h)),
     ),
     (
+        "The axes of `x` are swapped here: the loop goes through the rows of the batch. The "
+        "positions are the second axis, `x[:, t]`.",
+        lambda x, *weights: lstm_cell(x.transpose(0, 1), *weights).transpose(0, 1),
+    ),
+    (
+        "The states of one row go on into the next here. Each row begins with zeros.",
+        lambda x, *weights: lstm_cell(x.flatten(0, 1)[None], *weights).view(*x.shape[:2], -1),
+    ),
+    (
+        "All positions hold the same state, the last one. Compute a new tensor in each step, "
+        "instead of changing one in place.",
+        lambda *given: lstm_cell(*given)[:, -1:].expand(-1, given[0].shape[1], -1),
+    ),
+    (
         "The bias is missing in the gates.",
         lambda x, weight_ih, weight_hh, bias: lstm_cell(x, weight_ih, weight_hh, 0 * bias),
+    ),
+    (
+        "Add the bias once: here it counts twice.",
+        lambda x, weight_ih, weight_hh, bias: lstm_cell(x, weight_ih, weight_hh, 2 * bias),
+    ),
+    (
+        "The gates are interleaved here. Cut the sums into four blocks, one behind the other.",
+        lambda x, *weights: lstm_cell(x, *map(interleaved, weights)),
     ),
 )

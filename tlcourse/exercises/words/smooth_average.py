@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from tlcourse.exercises.expect import expect_unchanged
+from tlcourse.exercises.expect import CheckFailed, expect_unchanged
 from tlcourse.exercises.task import Exercise, case
 from tlcourse.exercises.variants import varying
 from tlcourse.exercises.words._common import kind
+from tlcourse.wording import article
 
 task = Exercise(
     __name__,
@@ -51,9 +52,20 @@ def by_power_iteration(sentences, matrix, shares, a=1e-3):
     return means @ (np.eye(len(direction)) - np.outer(direction, direction))
 
 
-def kinds(candidate, *given):
-    """What the answer holds, and its shape."""
-    return kind(expect_unchanged(candidate, *given))
+def kinds(candidate, sentences, matrix, *rest):
+    """True for an array of floats, (sentences, width); raises CheckFailed for all else."""
+    got = expect_unchanged(candidate, sentences, matrix, *rest)
+    what, *_ = kind(got)
+    yours = what if got is None else article(what)
+    if isinstance(got, np.ndarray):
+        yours = f"an array of {what}, shape {got.shape}"
+    expected = f"an array of floats, shape {(len(sentences), matrix.shape[1])}"
+    if yours != expected:
+        why = "Return a NumPy array with a row for each sentence."
+        raise CheckFailed(
+            check="what your function returns", yours=yours, expected=expected, why=why
+        )
+    return True
 
 
 def from_array(candidate, *given):
@@ -87,15 +99,19 @@ task.stage(
     case(
         "the type and shape for 6 sentences of width 4",
         *drawn(6, 4, 0),
-        expected=("floats", 6, 4),
+        expected=True,
     ),
     measure=kinds,
-    hint="Return a NumPy array with a row for each sentence.",
 )
 task.stage(
     "the common direction is gone",
     case("the sentences [0], [0], [2] and [3]", [[0], [0], [2], [3]], SPACE, RARE),
     case("the sentences [0], [0, 2], [1] and [3]", [[0], [0, 2], [1], [3]], SPACE, RARE),
+    case(
+        "the same sentences with vectors of integers",
+        *([[0], [0, 2], [1], [3]], SPACE.astype(int), RARE),
+        hint="The means of integers have fractions: collect them in an array of floats.",
+    ),
     hint="The words 0 to 3 are so rare that all weights are 1; their vectors are [3, 0, 0], "
     "[0, 1, 0], [0, 2, 0] and [0, 0, 1]. Take the first row of Vᵀ from `np.linalg.svd(means)`, and "
     "subtract each row's projection on it. What is left of [3, 0, 0] is nearly nothing.",
@@ -111,7 +127,9 @@ task.stage(
 task.stage(
     "a sentence without words",
     case("9 sentences, of which one is an empty list", *with_empty(8, 4, 4)),
-    hint="The mean of no words is a row of zeros, without a NaN.",
+    case("two empty lists", [[], []], SPACE, RARE, expected=np.zeros((2, 3))),
+    hint="The mean of no words is a row of zeros, without a NaN. If all rows are zero, they stay "
+    "zero.",
 )
 task.stage(
     "many sentences",
@@ -145,7 +163,8 @@ def with_means(rule):
     """The reference with other means."""
 
     def wrong(sentences, matrix, shares, a=1e-3):
-        means = rule(sentences, matrix, shares, a)
+        with np.errstate(invalid="ignore"):
+            means = rule(sentences, matrix, shares, a)
         direction = np.linalg.svd(means, full_matrices=False)[2][0]
         return means - np.outer(means @ direction, direction)
 
@@ -157,10 +176,33 @@ def with_removal(rule):
     return lambda sentences, matrix, shares, a=1e-3: rule(means_of(sentences, matrix, shares, a))
 
 
+def without_words(sentences, *rest):
+    """The means, where that of no words is NaN."""
+    empty = [not each for each in sentences]
+    return np.where(np.array(empty)[:, None], np.nan, means_of(sentences, *rest))
+
+
+def unbounded(shares, a):
+    with np.errstate(divide="ignore"):
+        return a / shares  # infinite for a share of 0
+
+
+def of_words(sentences, matrix, shares, a=1e-3):
+    """The direction is that of the word vectors."""
+    means = means_of(sentences, matrix, shares, a)
+    direction = np.linalg.svd(matrix, full_matrices=False)[2][0]
+    return means - np.outer(means @ direction, direction)
+
+
 def centred(means):
     """The direction is that of the centred rows."""
     direction = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)[2][0]
     return means - np.outer(means @ direction, direction)
+
+
+def projected(means):
+    direction = np.linalg.svd(means, full_matrices=False)[2][0]
+    return np.outer(means @ direction, direction)
 
 
 def left_singular(means):
@@ -173,6 +215,14 @@ task.mistakes(
     (
         "The common direction is still in these vectors. Subtract each row's projection on it.",
         with_removal(lambda means: means),
+    ),
+    (
+        "This is the projection itself: subtract it from the means.",
+        with_removal(projected),
+    ),
+    (
+        "The direction is that of the word vectors here. Take the SVD of the means.",
+        of_words,
     ),
     (
         "The mean of all rows is subtracted here. Arora et al. remove a *direction*: the first "
@@ -199,13 +249,31 @@ task.mistakes(
         with_means(weighted(lambda p, a: p / (a + p))),
     ),
     (
-        "The weighted sums are divided by the sum of the weights. Divide by the number of words, "
-        "as in the paper; otherwise a sentence of frequent words is as long as any other.",
+        "The weighted sums are divided by the sum of the weights. Divide by the number of words: "
+        "here a sentence may hold frequent words alone, and its vector is as long as any other.",
         with_means(weighted(smooth, over=np.sum)),
     ),
     (
         "These are sums. Divide by the number of words, or long sentences dominate the common "
         "direction.",
         with_means(weighted(smooth, over=lambda weights: 1)),
+    ),
+    (
+        "Your result does not depend on `a`. A word with the share p counts a / (a + p).",
+        lambda sentences, matrix, shares, a=1e-3: smooth_average(sentences, matrix, shares),
+    ),
+    (
+        "A word that occurs twice counts twice: do not make a set of the sentence.",
+        lambda sentences, *rest: smooth_average([[*set(each)] for each in sentences], *rest),
+    ),
+    (
+        "The means hold a NaN or an infinity: the weight a / p is infinite if the share p is 0. "
+        "It is a / (a + p).",
+        with_means(weighted(unbounded)),
+    ),
+    (
+        "The means hold a NaN or an infinity: the mean of an empty list is NaN. Leave its row at "
+        "zero.",
+        with_means(without_words),
     ),
 )

@@ -22,10 +22,7 @@ SECTIONS = (  # the studies that have one, in the order of the page
     *("tasks", "reviews", "tasks_released", "tasks_beyond", "prompting", "summaries"),
     *("probing", "probing_pairs", "probing_released"),
     *("behaviour", "growth", "pretexts", "objective_speeds", "pretraining_choices", "word_vectors"),
-    *("encoders", "encoder_speeds"),
-    "sentence_vectors",
-    "elmo",
-    "ulmfit",
+    *("sentence_vectors", "elmo", "ulmfit", "encoders", "encoder_speeds"),
     *("pretraining", "finetuning"),
 )
 

@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import Any
 
 FACES = (
-    *("bpe", "transformer", "recurrent", "corpora", "batching", "objectives", "metrics"),
-    *("checkpoints", "huggingface", "training", "pretraining", "evaluation", "adaptation"),
-    *("probing", "looking", "views", "exercises", "lessons", "page"),
+    *("bpe", "words", "transformer", "recurrent", "encoders", "corpora", "batching"),
+    *("objectives", "metrics", "checkpoints", "huggingface", "training", "pretraining"),
+    *("evaluation", "adaptation", "probing", "looking", "views", "exercises", "lessons", "page"),
 )
 EXAMPLE = re.compile(r"(?:^ {4}.*\n?|^\n(?= {4}))+", re.MULTILINE)
 WIDTH = 88  # of a signature on one line

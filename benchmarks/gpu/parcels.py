@@ -17,7 +17,7 @@ from tlcourse import files
 
 MIB = 2**20
 CALL = 64 * MIB  # what travels at once: there the repository and a part, back all of a slice
-CHUNK = 16 * MIB  # a part on the way there: a call has room for it beside the repository
+CHUNK = 12 * MIB  # a part on the way there: a call has room for it beside the repository
 PART = 16 * MIB  # a file on the way back
 MOST = 8  # files on the way back
 HEAD = 8192  # bytes that the first line of a part may take

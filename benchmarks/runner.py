@@ -59,6 +59,10 @@ class Job:
         """Where its result is kept."""
         return FOLDER / self.study / f"{self.key()}.json"
 
+    def folder(self) -> Path:
+        """Where other files of its own lie, such as checkpoints."""
+        return self.place().with_suffix("")
+
     def work(self) -> dict:
         """Does it: "wrong", the numbers of the questions missed, "of" how many; and what else."""
         raise NotImplementedError

@@ -153,7 +153,6 @@ class Size:
     upos_test: int = _at(10, 500, 2_000)  # sentences to evaluate on
     upos_epochs: int = _at(1, 4, 5)  # passes over the former
     character_steps: int = _at(6, 600, 3_000)  # optimizer steps of a model of characters
-    # Lesson 11b, sentences
     sentence_epochs: int = _at(1, 3, 10)  # passes of paragraph vectors over the articles
     sentence_steps: int = _at(2, 200, 400)  # optimizer steps on paraphrases
     sentence_pairs: int = _at(16, 6_000, 9_842)  # pairs of SNLI for the encoder
@@ -165,7 +164,6 @@ class Size:
     elmo_sentences: int = _at(20, 1_000, 3_394)  # sentences with tags to learn from
     elmo_dev: int = _at(10, 300, 1_009)  # sentences to evaluate taggers on
     elmo_epochs: int = _at(1, 6, 10)  # passes of a tagger over its sentences
-    # Lesson 11b, sentences, and recurrent models that transfer
     ulmfit_width: int = _at(16, 64, 400)  # features of the LSTM's embeddings
     ulmfit_units: int = _at(24, 128, 1_150)  # of each of its layers
     ulmfit_tokens: int = _at(3_000, 200_000, 100_000_000)  # tokens of general text to train on

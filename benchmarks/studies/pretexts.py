@@ -119,10 +119,6 @@ class Job(runner.Job):
         """Random ones."""
         return "none"
 
-    def folder(self) -> Path:
-        """Where its state and its checkpoints lie."""
-        return self.place().with_suffix("")
-
     def work(self) -> dict:
         """Pretrains, or goes on, and judges the body in each of its ways of reading."""
         file, tokenizer = pretraining_runs.corpus(self.recipe.text)

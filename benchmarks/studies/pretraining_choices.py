@@ -31,7 +31,6 @@ kept there, and carried in `benchmarks/finished/`.
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
@@ -143,10 +142,6 @@ class Job(runner.Job):
     def weights(self) -> str:
         """Random ones."""
         return "none"
-
-    def folder(self) -> Path:
-        """Where its state and its checkpoint lie."""
-        return self.place().with_suffix("")
 
     def config(self) -> Config:
         """The shape of its body, which reads from both sides."""

@@ -25,7 +25,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from itertools import pairwise
-from pathlib import Path
 from statistics import mean, median, stdev
 from typing import Any
 
@@ -145,10 +144,6 @@ class Pretraining(Job):
     tokens: int
     text: int
 
-    def folder(self) -> Path:
-        """Where its checkpoint lies."""
-        return self.place().with_suffix("")
-
     def work(self) -> dict:
         """Its last loss, what it predicts of held-out articles, and the seconds of training."""
         (file, tokenizer), clock = corpus(self.text), runner.processor_clock()
@@ -180,10 +175,6 @@ class Reading(Job):
     cut: int
     unlabelled: int
     judged: int
-
-    def folder(self) -> Path:
-        """Where its checkpoint lies."""
-        return self.place().with_suffix("")
 
     def work(self) -> dict:
         """How well the task's test texts are predicted before and after; the seconds."""

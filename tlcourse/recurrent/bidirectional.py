@@ -1,6 +1,6 @@
 """ELMo's language model: two LSTMs, one for each direction (Peters et al., 2018)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 import torch
@@ -97,3 +97,19 @@ def mirrored(x: Tensor, padding_mask: Tensor | None = None) -> Tensor:
     places = torch.arange(x.shape[1], device=x.device)
     ahead = padding_mask.sum(dim=1, keepdim=True) - 1 - places
     return x[torch.arange(len(x), device=x.device)[:, None], torch.where(ahead < 0, places, ahead)]
+
+
+def padded_batches(
+    rows: Sequence[Sequence[int]], at_once: int
+) -> Iterator[tuple[list[int], Tensor, Tensor]]:
+    """Rows of ids by length, `at_once` in a batch: their numbers, tokens and padding mask.
+
+    Tokens and mask are (batch, longest), the mask True = token.
+    """
+    order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
+    for start in range(0, len(rows), at_once):
+        numbers = order[start : start + at_once]
+        ids = [torch.tensor(rows[number]) for number in numbers]
+        tokens = nn.utils.rnn.pad_sequence(ids, batch_first=True)
+        lengths = torch.tensor([len(row) for row in ids])
+        yield numbers, tokens, torch.arange(tokens.shape[1]) < lengths[:, None]

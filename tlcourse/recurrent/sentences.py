@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pad_sequence
 
-from tlcourse.recurrent.bidirectional import BiLSTM
+from tlcourse.recurrent.bidirectional import BiLSTM, padded_batches
 from tlcourse.recurrent.config import BiLSTMConfig
 
 
@@ -39,13 +38,9 @@ class SentenceEncoder(nn.Module):
         if not all(sentences):
             raise ValueError("expected at least one id in each sentence, got none; leave it out")
         self.eval()
-        order = sorted(range(len(sentences)), key=lambda row: len(sentences[row]))
-        found = torch.empty(len(order), self.width)
-        for start in range(0, len(order), batch_size):
-            rows = order[start : start + batch_size]
-            tokens = pad_sequence([torch.tensor(sentences[row]) for row in rows], batch_first=True)
-            lengths = torch.tensor([len(sentences[row]) for row in rows])
-            found[rows] = self(tokens, torch.arange(tokens.shape[1]) < lengths[:, None])
+        found = torch.empty(len(sentences), self.width)
+        for numbers, tokens, mask in padded_batches(sentences, batch_size):
+            found[numbers] = self(tokens, mask)
         return found
 
 

@@ -10,7 +10,7 @@ from itertools import accumulate
 import torch
 from torch import Tensor, nn
 
-from tlcourse.recurrent.bidirectional import BiLSTM
+from tlcourse.recurrent.bidirectional import BiLSTM, padded_batches
 from tlcourse.recurrent.characters import PAD, CharacterEncoder, byte_ids, character_ids
 from tlcourse.recurrent.config import BiLSTMConfig
 
@@ -129,15 +129,9 @@ def _states(
     model.eval()
     device = model.embedding.weight.device
     found: list[Tensor] = [torch.empty(0)] * len(rows)
-    order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
-    for start in range(0, len(rows), at_once):
-        numbers = order[start : start + at_once]
-        ids = [torch.tensor(rows[number]) for number in numbers]
-        tokens = nn.utils.rnn.pad_sequence(ids, batch_first=True)
-        lengths = torch.tensor([len(row) for row in ids])
-        mask = torch.arange(tokens.shape[1]) < lengths[:, None]
+    for numbers, tokens, mask in padded_batches(rows, at_once):
         layers = model.hidden_states(tokens.to(device), mask.to(device))
         states = torch.stack(layers[-1:] if last else layers).cpu()
         for place, number in enumerate(numbers):
-            found[number] = states[:, place, : lengths[place]].clone()
+            found[number] = states[:, place, : len(rows[number])].clone()
     return found

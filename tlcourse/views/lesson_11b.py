@@ -1,4 +1,4 @@
-"""Figures of lesson 11b: ways to let words interact, their errors and times, and models over years.
+"""Figures of lesson 11b: sentence vectors, ELMo, ULMFiT, four encoders, and models over the years.
 
 A title states a finding only if the data show it.
 """

@@ -74,3 +74,8 @@ def nothing_overlaps(picture):
     boxes = [text.get_window_extent() for text in texts(picture)]
     assert all(box.x0 >= 0 and box.x1 <= picture.bbox.x1 and box.y0 >= 0 for box in boxes)
     assert all(box.y1 <= picture._suptitle.get_window_extent().y0 for box in boxes)
+
+
+def title_of(picture) -> str:
+    """The title of a figure, without its line breaks."""
+    return " ".join(picture.get_suptitle().split())

@@ -9,6 +9,7 @@ from tests.views.drawn import (
     refused,
     row_names,
     said,
+    title_of,
     titles_of,
     words_in,
 )
@@ -101,10 +102,6 @@ def test_what_cannot_be_drawn_is_refused():
     refused("a pair at least", errors_by_labels, ERRORS, {})
     with pytest.raises(ValueError, match="nothing to flip"):
         flipped_sums([0, 0], x_label="sum", title="The finding.")
-
-
-def title_of(picture):
-    return " ".join(picture.get_suptitle().split())
 
 
 def test_the_likeliest_labels_are_counted_and_the_right_ones_are_bold():

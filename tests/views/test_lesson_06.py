@@ -1,6 +1,6 @@
 from matplotlib.colors import to_hex
 
-from tests.views.drawn import SAID, nothing_overlaps, refused, said
+from tests.views.drawn import SAID, nothing_overlaps, refused, said, title_of
 from tlcourse.views import (
     before_and_after,
     decision_path,
@@ -9,11 +9,6 @@ from tlcourse.views import (
     signal_pipeline,
     what_saves,
 )
-
-
-def title_of(picture):
-    return " ".join(picture.get_suptitle().split())
-
 
 ROWS = {"clear": ([1.0, 3.0], (2.0, 0.5, 3.5)), "unclear": ([-1.0, 3.0], (1.0, -1.0, 3.0))}
 

@@ -1,6 +1,6 @@
 from matplotlib.colors import to_hex
 
-from tests.views.drawn import SAID, nothing_overlaps, refused, row_names, said, words_in
+from tests.views.drawn import SAID, nothing_overlaps, refused, row_names, said, title_of, words_in
 from tlcourse.exercises.task import get
 from tlcourse.views import (
     descriptions_missed,
@@ -13,11 +13,6 @@ from tlcourse.views import (
     two_masks,
 )
 from tlcourse.views.lesson_06b import gains_and_reach
-
-
-def title_of(picture):
-    return " ".join(picture.get_suptitle().split())
-
 
 DISAGREE = {"self-training": (1.4, -0.8), "ensemble": (0.8, -1.0)}
 

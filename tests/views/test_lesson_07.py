@@ -11,6 +11,7 @@ from tests.views.drawn import (
     refused,
     said,
     texts,
+    title_of,
     titles_of,
     words_in,
 )
@@ -24,11 +25,6 @@ from tlcourse.views import (
     selectivity_by_layer,
 )
 from tlcourse.views.style import COLOURS, GREY
-
-
-def title_of(picture):
-    return " ".join(picture.get_suptitle().split())
-
 
 INTACT = (0.8, 6.4)
 DRAWN = [[(0.81, 6.41), (0.79, 6.39)], [(0.8, 6.4), (0.8, 6.4)]]

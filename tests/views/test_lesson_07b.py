@@ -2,7 +2,16 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from tests.views.drawn import SAID, apart, column_names, inks, refused, titles_of, words_in
+from tests.views.drawn import (
+    SAID,
+    apart,
+    column_names,
+    inks,
+    refused,
+    title_of,
+    titles_of,
+    words_in,
+)
 from tlcourse.views import (
     attractors,
     erased_words,
@@ -10,7 +19,6 @@ from tlcourse.views import (
     gains_by_task,
     grammar_of_models,
     growth,
-    mixes,
     neuron,
     three_models,
     tree_read,
@@ -143,10 +151,6 @@ def test_what_cannot_be_drawn_is_refused():
         refused(message, words_in_context, {"a": cloud(0)}, SENSES, wrong)
 
 
-def title_of(picture):
-    return " ".join(picture.get_suptitle().split())
-
-
 def test_titles_of_attractors_and_growth_need_the_data():
     clear, coin = (0.8, 0.7, 0.9), (0.45, 0.4, 0.5)
     assert "no model beats a coin" in title_of(attractors({"causal": [clear, coin]}))
@@ -166,12 +170,9 @@ def test_a_neuron_is_named_only_where_it_follows():
     assert title_of(apart_from_it) == "The activation of one neuron"
 
 
-def test_gains_and_mixes_name_what_is_largest():
+def test_gains_name_what_is_largest():
     picture = gains_by_task({"depth": [40, 55.0], "tense": [90, 90.5], "head": [60, 65.0]})
     assert title_of(picture) == "Layers add over ten points to 1 tasks, and under one to 1"
-    weights = {"depth": [0.1, 0.3, 0.6], "tense": [0.1, 0.6, 0.3]}
-    assert title_of(mixes(weights)) == "The largest weights are those of layers 1 and 2"
-    assert "The weights of" in title_of(mixes(weights | {"head": [0.6, 0.2, 0.2]}))
 
 
 def test_trees_beat_neighbours_in_the_title_only_where_they_do():

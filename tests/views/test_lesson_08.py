@@ -12,6 +12,7 @@ from tests.views.drawn import (
     row_names,
     said,
     texts,
+    title_of,
 )
 from tlcourse.transformer import Block
 from tlcourse.views import (
@@ -183,10 +184,6 @@ def test_what_cannot_be_drawn_is_refused():
     for tokens in (["a", "b"], ["a", "a"], []):
         refused("a last token that stands before, another one behind", induction_pattern, tokens)
     refused("tokens that fit into .* inches", induction_pattern, ["a", *["word"] * 20, "a"])
-
-
-def title_of(picture):
-    return " ".join(picture.get_suptitle().split())
 
 
 def test_heads_that_look_most_at_the_same_token_are_the_title():

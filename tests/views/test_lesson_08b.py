@@ -1,6 +1,6 @@
 import numpy as np
 
-from tests.views.drawn import column_names, refused, row_names, titles_of
+from tests.views.drawn import column_names, refused, row_names, title_of, titles_of
 from tlcourse.views import (
     attention_change,
     attention_page,
@@ -13,10 +13,6 @@ from tlcourse.views import (
 )
 
 TOKENS = ["<eos>", "The", "noun", "near"]
-
-
-def title_of(picture):
-    return " ".join(picture.get_suptitle().split())
 
 
 def shares(*, early=0.0):

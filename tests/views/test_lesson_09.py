@@ -1,7 +1,7 @@
 import pytest
 from matplotlib.colors import to_hex
 
-from tests.views.drawn import nothing_overlaps, refused, said
+from tests.views.drawn import nothing_overlaps, refused, said, title_of
 from tlcourse.views import (
     Head,
     answer_scores,
@@ -14,11 +14,6 @@ from tlcourse.views import (
     token_matches,
 )
 from tlcourse.views.style import COLOURS
-
-
-def title_of(picture):
-    return " ".join(picture.get_suptitle().split())
-
 
 HEADS = [
     Head("tags", "a sentence", "256 → 7\nat each word", "B-PER, …"),

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
-from tests.views.drawn import nothing_overlaps, refused, said
+from tests.views.drawn import nothing_overlaps, refused, said, title_of
 from tlcourse.views import (
     alignment,
     dialogue_input,
@@ -17,10 +17,6 @@ GOLD = [(0, 0), (1, 2), (2, 1)]
 TOKENS = ["I", " sail", "<user>", " Hi", "<bot>", " Ahoy", "<eos>"]
 TYPES = [0, 0, 1, 1, 2, 2, 2]
 TARGETS = ["", "", "", "", " Ahoy", "<eos>", ""]
-
-
-def title_of(picture):
-    return " ".join(picture.get_suptitle().split())
 
 
 def row(way, model, labels, *accuracies, task="trec"):

@@ -1,6 +1,6 @@
 import numpy as np
 
-from tests.views.drawn import nothing_overlaps, refused, said
+from tests.views.drawn import nothing_overlaps, refused, said, title_of
 from tlcourse.views import (
     corrupted_texts,
     dependences,
@@ -10,11 +10,6 @@ from tlcourse.views import (
     targets_of_text,
     two_losses,
 )
-
-
-def title_of(picture):
-    return " ".join(picture.get_suptitle().split())
-
 
 CHOICES = {"data": ["a passage"], "corruption": ["none", "masks"], "output": ["all", "hidden"]}
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from tests.views.drawn import nothing_overlaps, refused, words_in
+from tests.views.drawn import nothing_overlaps, refused, title_of, words_in
 from tlcourse.views import (
     choices_compared,
     expert_loads,
@@ -8,10 +8,6 @@ from tlcourse.views import (
     score_terms,
     streams,
 )
-
-
-def title_of(picture):
-    return " ".join(picture.get_suptitle().split())
 
 
 def test_the_title_says_what_context_saves_only_if_it_saves_most_at_the_first_token():

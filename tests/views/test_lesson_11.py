@@ -1,11 +1,7 @@
 import numpy as np
 
-from tests.views.drawn import nothing_overlaps, refused, words_in
+from tests.views.drawn import nothing_overlaps, refused, title_of, words_in
 from tlcourse.views import agreement, cluster_tree, context_window, senses_by_layer, word_map
-
-
-def title_of(picture):
-    return " ".join(picture.get_suptitle().split())
 
 
 def test_arrows_lead_to_the_words_of_the_window_and_to_no_others():

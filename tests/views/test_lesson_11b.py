@@ -7,6 +7,7 @@ from tests.views.drawn import (
     refused,
     row_names,
     said,
+    title_of,
     titles_of,
     words_in,
 )
@@ -30,10 +31,6 @@ from tlcourse.views import (
 )
 
 ENCODERS = ("bag of words", "CNN", "BiLSTM", "attention")
-
-
-def title_of(picture):
-    return " ".join(picture.get_suptitle().split())
 
 
 def test_four_ways_have_an_arrow_for_each_way_that_a_word_takes():

@@ -21,7 +21,8 @@ SECTIONS = (  # the studies that have one, in the order of the page
     *("combined", "distilled", "few_labels", "tapt", "tapt_texts", "more_signal"),
     *("tasks", "reviews", "tasks_released", "tasks_beyond", "prompting", "summaries"),
     *("probing", "probing_pairs", "probing_released"),
-    *("behaviour", "growth", "pretexts", "objective_speeds", "pretraining_choices", "word_vectors"),
+    *("behaviour", "growth", "pretexts", "objective_speeds", "pretraining_choices"),
+    *("word_vectors", "word_vector_speeds"),
     *("sentence_vectors", "elmo", "ulmfit", "encoders", "encoder_speeds"),
     *("pretraining", "finetuning"),
 )

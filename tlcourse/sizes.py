@@ -153,8 +153,6 @@ class Size:
     upos_test: int = _at(10, 500, 2_000)  # sentences to evaluate on
     upos_epochs: int = _at(1, 4, 5)  # passes over the former
     character_steps: int = _at(6, 600, 3_000)  # optimizer steps of a model of characters
-    sentence_epochs: int = _at(1, 3, 10)  # passes of paragraph vectors over the articles
-    sentence_steps: int = _at(2, 200, 400)  # optimizer steps on paraphrases
     sentence_pairs: int = _at(16, 6_000, 9_842)  # pairs of SNLI for the encoder
     sentence_phrases: int = _at(16, 1_000, 10_000)  # labelled phrases of film reviews
     elmo_words: int = _at(600, 200_000, 2_000_000)  # words that a biLM reads

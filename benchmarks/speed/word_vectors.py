@@ -8,11 +8,12 @@ the medians are compared. Gensim runs with one thread and with one a core; ours 
 import os
 import statistics
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
 
-from benchmarks import runner
+from benchmarks import markdown, runner
 from benchmarks.speed import harness
 from tlcourse import corpora, sizes, words
 
@@ -88,3 +89,28 @@ def _gensim(name: str, text: words.Text, threads: int, buckets: int) -> Callable
         model = models.Word2Vec(**settings)
     model.build_vocab(sentences)
     return lambda: model.train(sentences, total_examples=len(sentences), epochs=1)
+
+
+def section(study: dict[str, Any]) -> str:
+    """For RESULTS.md: a row for each method and number of gensim's threads."""
+    rows = [
+        [
+            row["job"],
+            row["peer"],
+            f"{row['ratio']:.2f} ({row['ratio_lowest']:.2f}-{row['ratio_highest']:.2f})",
+            f"{row['words_per_second']:,}",
+            f"{row['words_per_second_peer']:,}",
+        ]
+        for row in study["rows"]
+    ]
+    return markdown.section(
+        "### How fast word vectors are trained",
+        f"An epoch over {study['words']:,} words. Above 1, ours is faster, which uses one thread; "
+        f"in brackets the lowest and the highest ratio of {study['rows'][0]['rounds']} rounds. "
+        f"{markdown.source(study, 'lesson 11')}",
+        markdown.table(
+            ["", "against", "times as fast", "words a second, ours", "the other's"],
+            rows,
+            left=(0, 1),
+        ),
+    )

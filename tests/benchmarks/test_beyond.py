@@ -17,7 +17,7 @@ def test_a_job_learns_and_is_judged(task, way, little):
     found = beyond.Job(task, 16, way, 0, recipe, model=little).run()
     name, score = next(iter(found["scores"].items()))
     assert found["learnt_from"] == 16 and found["of"] > 1
-    assert name in ("F1", "Spearman") and -100 <= score <= 100
+    assert name in ("F1", "Spearman", "accuracy") and -100 <= score <= 100
     low, high = found["interval"]
     assert low <= score <= high
 
@@ -56,6 +56,11 @@ def test_the_rules():
     assert beyond.KINDS["xquad"].rule(asked) == ["A clock switches on the lamp"]
     pairs = beyond.Given([], [], [("a red dog", "a red dog"), ("a red dog", "one green cat")], [])
     assert beyond.KINDS["stsb"].rule(pairs) == pytest.approx([1.0, 0.0])
+    same, other = ("a red dog", "a red dog"), ("a red dog", "one green cat")
+    labels = ["entailment", "not_entailment"]
+    for answers in (labels, labels[::-1]):
+        pairs = beyond.Given([same, other], answers, [other, same], [])
+        assert beyond.KINDS["rte"].rule(pairs) == answers[::-1]
 
 
 def test_each_seed_runs_every_way_once_and_the_rule_only_the_first():

@@ -80,11 +80,23 @@ def test_rows_differ_in_what_they_begin_with():
 
 
 def test_the_rate_with_the_fewest_errors_on_dev_is_chosen():
-    def run(body, rate, wrong):
-        return {"start": {"body": body}, "rate": rate, "wrong": list(range(wrong))}
+    def run(row, rate, wrong):
+        return {"start": {"body": LSTM}, "row": row, "rate": rate, "wrong": range(wrong), "of": 10}
 
-    found = [run(LSTM, 1e-3, 5), run(LSTM, 2e-3, 4), run(LSTM, 4e-3, 4), run(TRANSFORMER, 1e-3, 9)]
-    assert ulmfit.choose(found) == {LSTM: 2e-3, TRANSFORMER: 1e-3}
+    found = [run(READ, 1e-3, 5), run(READ, 2e-3, 2), run(READ, 2e-3, 6), run(READ, 4e-3, 4)]
+    points = ulmfit.tried([*found, run(WHOLE, 1e-3, 9), run(WHOLE, 2e-3, 10)])
+    assert [point["dev_error"] for point in points] == [50.0, 40.0, 40.0, 90.0, 100.0]
+    assert ulmfit.choose(points) == {(LSTM, READ): 2e-3, (LSTM, WHOLE): 1e-3}
+
+
+def test_rates_are_tried_on_dev_for_every_row_and_ways_of_the_spread():
+    stages = Stages(PLANS["tiny"], PACES)
+    searched = stages.searched()
+    assert {run.split for run in searched} == {"dev"} and {run.task for run in searched} == {TREC}
+    rows = {(run.start.body, run.row) for run in searched}
+    assert rows == {(body, row) for body in PACES for row in (*ROWS, PLAIN)}
+    stages.rates = {(LSTM, WHOLE): 0.02}
+    assert stages.run(LSTM, IMDB, WHOLE, 0).rate == 0.02
 
 
 def test_runs_that_answer_the_commonest_label_have_failed():

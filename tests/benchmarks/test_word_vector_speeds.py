@@ -24,3 +24,4 @@ def test_every_method_is_timed_against_gensim(monkeypatch):
         assert row["ratio"] == pytest.approx(rates[1] / rates[0], rel=0.01)
     assert result["words"] == word_vectors.WORDS["tiny"] and result["versions"]["gensim"]
     assert "times as fast" in table(result["rows"], word_vectors.COLUMNS)
+    assert word_vectors.section(result).count("| skip-gram | gensim, ") == len(threads)

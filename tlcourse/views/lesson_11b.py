@@ -215,7 +215,7 @@ def time_by_length(
 
 
 def sizes_over_years(models: Sequence[Any], **texts: Unpack[Texts]) -> Picture:
-    """Parameters of language models over the years, on a logarithmic axis; layers in brackets.
+    """Parameters of networks for text over the years, on a logarithmic axis; layers in brackets.
 
     `models` are those of `history.models()`. The title says how many times the last has the
     parameters of the first.
@@ -225,7 +225,7 @@ def sizes_over_years(models: Sequence[Any], **texts: Unpack[Texts]) -> Picture:
     told = "; ".join(f"{m.name} {m.when[:4]}: {m.parameters / 1e6:,.10g} million" for m in models)
     texts = {
         "title": f"From {first.name} to {last.name}: {times:,.0f} times the parameters",
-        "alt": f"Parameters of language models. {told}.",
+        "alt": f"Parameters of networks for text. {told}.",
         "note": "In brackets: layers.",
     } | texts
     picture, axes = figure(height=4.8, **texts)
@@ -249,20 +249,13 @@ def scores_over_years(
 ) -> Picture:
     """A panel for each task: scores over the years, coloured by what was pretrained.
 
-    `scores` and `people` are those of `history`. The title says that more pretraining raised
-    the best score, if on each task the best of each kind is above the best of the one before.
+    `scores` and `people` are those of `history`.
     """
-    told, rises = [], []
-    for task, rows in scores.items():
-        told.append(f"{task}: " + ", ".join(f"{r.name} {r.when[:4]} {r.score:g}" for r in rows))
-        best = {kind: max((r.score for r in rows if r.pretrained == kind), default=None)
-                for kind in PRETRAINED}  # fmt: skip
-        reached = [score for score in best.values() if score is not None]
-        rises += [one < other for one, other in pairwise(reached)]
-    title = "Scores on three tasks over the years"
-    if all(rises):
-        title = "The more of a system is pretrained, the higher its best score"
-    texts = {"title": title, "alt": f"{'; '.join(told)}."} | texts
+    told = "; ".join(
+        f"{task}: " + ", ".join(f"{row.name} {row.when[:4]} {row.score:g}" for row in rows)
+        for task, rows in scores.items()
+    )
+    texts = {"title": "Scores over the years, by what was pretrained", "alt": f"{told}."} | texts
     picture, shown = panels(list(scores), height=3.0, **texts)
     for axes, (task, rows) in zip(shown, scores.items(), strict=True):
         if task in people:
@@ -316,16 +309,11 @@ def three_autoencoders(sentence: str, noisy: str, **texts: Unpack[Texts]) -> Pic
 def sentence_scores(rows: Mapping[str, Mapping[str, Interval]], **texts: Unpack[Texts]) -> Picture:
     """A row for each method, a panel for each task; a row may lack a task.
 
-    `rows` maps a method to tasks, a task to (value, low, high). The title names the method that is
-    best on every task, if one is. Raises ValueError without rows.
+    `rows` maps a method to tasks, a task to (value, low, high). Raises ValueError without rows.
     """
     tasks = list(dict.fromkeys(task for each in rows.values() for task in each))
     if not tasks:
         raise ValueError(f"expected at least one row with a score, got {dict(rows)}")
-    best = {max(_having(rows, task), key=lambda name: rows[name][task][0]) for task in tasks}
-    title = "What vectors of sentences know, by task"
-    if len(best) == 1 and len(tasks) > 1:
-        title = f"{best.pop()} is best on all {len(tasks)} tasks"
     told = "; ".join(
         f"{name}: " + ", ".join(f"{task} {value[0]:.3g}" for task, value in each.items())
         for name, each in rows.items()
@@ -335,7 +323,7 @@ def sentence_scores(rows: Mapping[str, Mapping[str, Interval]], **texts: Unpack[
         columns=len(tasks),
         sharey=True,
         squeeze=False,
-        **{"title": title, "alt": f"{told}."} | texts,
+        **{"title": "What vectors of sentences know, by task", "alt": f"{told}."} | texts,
     )
     for axes, task in zip(grid[0], tasks, strict=True):
         for row, scores in enumerate(rows.values()):
@@ -349,10 +337,6 @@ def sentence_scores(rows: Mapping[str, Mapping[str, Interval]], **texts: Unpack[
         label_axes(axes, size=10.5, x=task)
     name_rows(grid[0][0], list(rows))
     return finish(picture)
-
-
-def _having(rows: Mapping[str, Mapping[str, Interval]], task: str) -> list[str]:
-    return [name for name, each in rows.items() if task in each]
 
 
 Interval = tuple[float, float, float]  # a value and the ends of its interval

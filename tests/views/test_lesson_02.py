@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from matplotlib.patches import FancyBboxPatch
 
-from tests.views.drawn import SAID, nothing_overlaps, refused, said, texts, words_in
+from tests.views.drawn import (
+    SAID,
+    nothing_overlaps,
+    refused,
+    said,
+    texts,
+    title_of,
+    words_in,
+)
 from tlcourse.transformer import Block, Config, Transformer
 from tlcourse.views import (
     attention_heads,
@@ -107,10 +115,6 @@ def test_turning_both_hands_leaves_the_angle() -> None:
 def boxes_of(picture):
     boxes = (patch for patch in picture.axes[0].patches if isinstance(patch, FancyBboxPatch))
     return [box.get_bbox() for box in boxes]
-
-
-def title_of(picture):
-    return picture._suptitle.get_text()
 
 
 def titled(*masks_or_maps, draw=score_maps, **given):

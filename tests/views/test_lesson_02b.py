@@ -2,7 +2,13 @@ from itertools import combinations
 
 import pytest
 
-from tests.views.drawn import SAID, arrows_of, nothing_overlaps, said
+from tests.views.drawn import (
+    SAID,
+    arrows_of,
+    nothing_overlaps,
+    said,
+    title_of,
+)
 from tlcourse.views import (
     answer_and_trap,
     gated_feed_forward_layer,
@@ -43,10 +49,6 @@ def test_each_query_head_has_one_arrow_to_the_head_of_its_group(heads, groups):
 def test_groups_that_do_not_divide_the_heads_are_refused():
     with pytest.raises(ValueError, match="9 heads in 2 groups"):
         grouped_heads(9, 2, title="A title.")
-
-
-def title_of(picture):
-    return picture._suptitle.get_text().replace("\n", " ")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from tests.views.drawn import (
     refused,
     row_names,
     said,
+    title_of,
     titles_of,
     words_in,
 )
@@ -240,10 +241,6 @@ def test_what_cannot_be_drawn_is_refused():
     for settings in ((), ({"top_k": 1},) * 5):
         with pytest.raises(ValueError, match="1 to 4 settings"):
             draw(*settings)
-
-
-def title_of(picture):
-    return picture.get_suptitle().replace("\n", " ")
 
 
 def test_the_title_ranks_two_objectives_only_where_tokens_and_targets_disagree():

@@ -2,7 +2,14 @@ import inspect
 
 import pytest
 
-from tests.views.drawn import SAID, nothing_overlaps, refused, said, words_in
+from tests.views.drawn import (
+    SAID,
+    nothing_overlaps,
+    refused,
+    said,
+    title_of,
+    words_in,
+)
 from tlcourse.exercises.pretraining.chunked_loss import chunked_loss
 from tlcourse.views import (
     bill_of_a_step,
@@ -107,10 +114,6 @@ def test_what_cannot_be_drawn_is_refused():
     refused("a chunk of 1 to 4 targets, got 5", logits_in_chunks, 8, 10, 4, chunk=5)
     for cut in (0, 4):
         refused("expected a step from 1 to 3", interrupted_run, 4, cut)
-
-
-def title_of(picture):
-    return picture._suptitle.get_text().replace("\n", " ")
 
 
 def test_memory_is_told_in_tables_of_logits():

@@ -1,7 +1,15 @@
 import numpy as np
 import pytest
 
-from tests.views.drawn import SAID, nothing_overlaps, refused, row_names, said, words_in
+from tests.views.drawn import (
+    SAID,
+    nothing_overlaps,
+    refused,
+    row_names,
+    said,
+    title_of,
+    words_in,
+)
 from tlcourse.views import (
     batch_in_parts,
     best_of_trials,
@@ -51,10 +59,6 @@ def test_a_sweep_marks_learning_rates():
     assert axes.get_xscale() == "log" and axes.get_ylim() == (0, 4.2)
     assert set(words_in(axes)) >= {"ours", "suggested"}
     refused("same first dimension", learning_rate_sweep, [1, 2], [1], marks={})
-
-
-def title_of(picture):
-    return picture._suptitle.get_text().replace("\n", " ")
 
 
 def around(*values):

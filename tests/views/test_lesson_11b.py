@@ -230,7 +230,7 @@ def test_a_title_on_stages_is_true_of_every_body():
     assert picture.alt.endswith("ULMFiT: AWD-LSTM 15.0 %, Transformer 16.0 %; TF-IDF: 18.0 %.")
     nothing_overlaps(picture)
     mixed = falling | {"ULMFiT": row(22, 16)}
-    assert title_of(errors_by_stage(mixed)).startswith("Whatever is added")
+    assert title_of(errors_by_stage(mixed)).startswith("From scratch, each body")
     worse = falling | {"ULMFiT": row(40, 16)}
     assert title_of(errors_by_stage(worse)) == "Test errors, stage by stage"
 

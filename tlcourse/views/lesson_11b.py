@@ -142,7 +142,7 @@ def encoder_errors(
     )
     texts = {"title": title, "alt": f"Errors in percent. {told}."} | texts
     encoders = list(dict.fromkeys(row["encoder"] for row in rows))
-    picture, shown = figure(height=3.7, columns=len(names), sharey=True, squeeze=False, **texts)
+    picture, shown = figure(height=3.95, columns=len(names), sharey=True, squeeze=False, **texts)
     for axes, (task, heading) in zip(shown[0], names.items(), strict=True):
         head(axes, heading, len(names))
         for row in (each for each in rows if each["task"] == task):
@@ -158,9 +158,10 @@ def encoder_errors(
     name_rows(shown[0][0], labels)
     shown[0][0].tick_params(axis="y", labelsize=10)
     keys = [Line2D([], [], color=colour, marker="o", ms=7, lw=1.6) for colour in CYCLE[:2]]
-    look = {"labelcolor": "linecolor", "prop": {"weight": "bold", "size": 10}}
-    look |= {"frameon": False, "loc": "lower right"}
-    shown[0][-1].legend(keys, ["as it is", "words shuffled"], **look)
+    look = {"labelcolor": "linecolor", "prop": {"weight": "bold", "size": 10}, "ncols": 2}
+    picture.legend(
+        keys, ["as it is", "words shuffled"], loc="outside lower center", frameon=False, **look
+    )
     return finish(picture)
 
 
@@ -192,7 +193,7 @@ def time_by_length(
     ):
         title = "Attention takes longer than the BiLSTM at every length"
     told = "; ".join(
-        f"{modes[mode]}, {name} from {line[0][1]:.2g} to {line[-1][1]:.2g}"
+        f"{modes[mode]}, {name} from {line[0][1]:.3g} to {line[-1][1]:.3g}"
         for mode, each in series.items()
         for name, line in each.items()
     )
@@ -346,10 +347,10 @@ def lstm_step(**texts: Unpack[Texts]) -> Picture:
     """One step of an LSTM: the cell state runs along the top, the gates stand below it."""
     texts = {
         "title": "The cell state passes a step through one product and one sum",
-        "alt": "At the bottom, the inputs of a step, x and the hidden state before, lead to four "
-        "gates: f, i and o with σ, g with tanh. Along the top, the cell state c is multiplied by "
-        "f, then i times g is added. The new c goes on, and o times tanh of it is the new hidden "
-        "state h.",
+        "alt": "At the bottom, the inputs of a step, x and the hidden state before, lead to three "
+        "gates with σ, f, i and o, and to the candidate g with tanh. Along the top, the cell state "
+        "c is multiplied by f, then i times g is added. The new c goes on, and o times tanh of it "
+        "is the new hidden state h.",
     } | texts
     draw = Drawing(2.6, **texts)
     top, gates, inputs = 2.3, 0.85, 0.25
@@ -401,7 +402,7 @@ def two_directions(
         raise ValueError(f"expected two words on each side, got {[*before]} and {[*after]}")
     names = ["characters", *(f"layer {layer + 1}" for layer in range(layers))]
     texts = {
-        "title": f"“{word}”: the mix of what both directions know at it",
+        "title": f"“{word}”: the mix of what both directions know about it",
         "alt": f"At the left, a forward model reads {', '.join([*before, word])}; at the right, a "
         f"backward model reads {', '.join([*reversed(after), word])}. Both encode the words from "
         f"their characters and have {layers} LSTM layers. Between them, the vector of {word} is "
@@ -575,7 +576,7 @@ def errors_by_stage(
     if all(after < before for each in means.values() for before, after in pairwise(each)):
         title = "Each stage of ULMFiT lowers the error"
     elif all(each[0] == max(each) for each in means.values()):
-        title = "Whatever is added, a body from scratch makes the most errors"
+        title = "From scratch, each body makes the most errors"
     told = "; ".join(
         f"{stage}: " + ", ".join(f"{body} {value[0]:.1f} %" for body, value in each.items())
         for stage, each in rows.items()

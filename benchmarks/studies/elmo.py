@@ -6,7 +6,8 @@ models are learnt from the same slice of text: a bidirectional LSTM over words t
 their characters (Peters et al., 2018, ELMo), and one over characters (Akbik et al., 2018). Of the
 first, the top layer alone (Peters et al., 2017, TagLM), the learnt mix (ELMo), the encoded
 characters alone, and the contexts without the word, as context2vec reads them (Melamud et al.,
-2016), are compared, and the mix of the same model before training. The states of our checkpoints
+2016), are compared, and the mix of the same model before training. A third network learns to
+translate (`cove`; McCann et al., 2017). The states of our checkpoints
 and of MiniLM, mixed, have read far more text.
 
 The tagger, above all the weight of entities in its loss and the standardised features, was chosen
@@ -31,7 +32,7 @@ from torch import Tensor
 
 from benchmarks import clocks, markdown, runner
 from benchmarks.markdown import error_cell, source
-from benchmarks.studies import pretexts, released
+from benchmarks.studies import cove, pretexts, released
 from tlcourse import checkpoints, corpora, metrics, probing, recurrent, sizes, spans, words
 from tlcourse.adaptation import FeatureTagger
 from tlcourse.batching import TokenFile, write_tokens
@@ -46,10 +47,11 @@ WORDS, CHARACTERS = "words", "characters"  # what a language model predicts
 STATIC, ENCODED = "skip-gram", "biLM, characters alone"
 TOP, MIX, UNTRAINED = "biLM, top layer", "biLM, mix", "biLM before training, mix"
 CONTEXTS, STRINGS = "biLM, contexts without the word", "character LM"
+COVE = "translation model"
 CAUSAL, MASKED, MINILM = "causal-small", "masked-small", released.MODEL
 MODELS = (CAUSAL, MASKED, MINILM)
 LIKE = {STATIC: "static vectors", TOP: "TagLM", MIX: "ELMo", CONTEXTS: "context2vec",
-        STRINGS: "contextual string embeddings"}  # fmt: skip
+        STRINGS: "contextual string embeddings", COVE: "CoVe"}  # fmt: skip
 PUBLISHED = {  # entity F1 of larger models, and who reports it
     "WNUT-17, best of the shared task": (41.86, "UH-RiTUAL, as Derczynski et al. (2017) report"),
     "WNUT-17, pooled contextual string embeddings": (49.59, "Akbik et al. (2019)"),
@@ -243,6 +245,12 @@ def of_strings(plan: Plan, sentences: Sequence[list[str]]) -> list[Tensor]:
     return recurrent.border_states(model, sentences)
 
 
+def of_translation(plan: Plan, sentences: Sequence[list[str]]) -> list[Tensor]:
+    """The encoded characters and the last layer of a translation model's encoder."""
+    model, _ = cove.Translation(plan.models.width).trained()
+    return [states[[0, -1]] for states in recurrent.word_states(model.encoder, sentences)]
+
+
 def of_model(name: str, plan: Plan, sentences: Sequence[list[str]]) -> list[Tensor]:
     """All layers of a checkpoint, in each the mean state of a word's tokens.
 
@@ -264,6 +272,7 @@ VECTORS: dict[str, Callable[[Plan, Sequence[list[str]]], list[Tensor]]] = {
     UNTRAINED: partial(of_words, take=lambda states: states, fresh=True),
     ENCODED: partial(of_words, take=lambda states: states[:1]),
     CONTEXTS: partial(of_words, take=contexts),
+    COVE: of_translation,
 }
 
 
@@ -280,6 +289,8 @@ class Job(runner.Job):
         """Those of a checkpoint, or the key of the language model's training."""
         if self.vectors in MODELS:
             return runner.digest(self.vectors)
+        if self.vectors == COVE:
+            return cove.Translation(self.recipe.models.width).key()
         kind = CHARACTERS if self.vectors == STRINGS else WORDS
         return Pretraining(kind, self.recipe.models).key()
 
@@ -319,9 +330,10 @@ class Job(runner.Job):
 
 
 def measure() -> dict:
-    """The losses of the two language models, and a row for each kind of vectors."""
+    """The losses of the models that are trained, and a row for each kind of vectors."""
     plan = PLANS[sizes.current().name]
-    trained = runner.run_all([Pretraining(kind, plan.models) for kind in (WORDS, CHARACTERS)])
+    jobs = [Pretraining(kind, plan.models) for kind in (WORDS, CHARACTERS)]
+    trained = runner.run_all([*jobs, cove.Translation(plan.models.width)])
     found = runner.run_all([Job(vectors, plan) for vectors in VECTORS])
     return {
         "job": "elmo",

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from benchmarks import runner
-from benchmarks.studies import elmo
+from benchmarks.studies import cove, elmo
 from benchmarks.studies.elmo import CHARACTERS, MODELS, PLANS, SEEDS, VECTORS, WORDS, Job
 from tlcourse import corpora
 from tlcourse.recurrent import BORDER
@@ -51,6 +51,22 @@ def test_a_language_model_is_trained_once(kind):
         assert torch.equal(again.state_dict()[name], tensor), name
 
 
+def test_a_translation_model_is_trained_once_and_attends_to_words_alone():
+    job = cove.Translation(16, epochs=1)
+    result = job.run()
+    assert result["nats"] > 0 and result["unigram"] > 0 and result["seconds"] > 0
+    model, facts = job.trained()
+    assert facts == {} and job.run() == result
+    english, german = job.rows(model.eval())
+    source, mask, target, _ = cove.padded(english, german, range(3))
+    with torch.no_grad():
+        logits = model(source, mask, target)
+        wider = [torch.nn.functional.pad(each, (0, 2)) for each in (source, mask)]
+        torch.testing.assert_close(model(*wider, target), logits)
+        target[:, 4:] = 1
+        torch.testing.assert_close(model(source, mask, target)[:, :4], logits[:, :4])
+
+
 SENTENCES = [["The", "old", "Fnord", "!"], ["Paris"]]
 
 
@@ -93,5 +109,7 @@ def test_a_row_follows_its_language_model():
     for name, kind in ((elmo.MIX, WORDS), (elmo.STRINGS, CHARACTERS)):
         assert Job(name, PLAN).weights() == elmo.Pretraining(kind, PLAN.models).key()
         assert Job(name, PLAN).weights() != Job(name, other).weights()
+    translation = Job(elmo.COVE, other).weights()
+    assert translation == cove.Translation(32).key() != Job(elmo.COVE, PLAN).weights()
     assert Job(elmo.CAUSAL, PLAN).weights() == runner.digest(elmo.CAUSAL)
     assert set(corpora.load("wnut17")) >= {"train", "test"}

@@ -35,7 +35,7 @@ from tlcourse import (
 )
 
 WIKITEXT, STANDIN = "wikitext-2", "wikipedia-standin"
-SEEDS = {WIKITEXT: (0, 1, 2), STANDIN: (0,)}  # by text
+SEEDS = (0, 1, 2)
 BUCKETS = 200_000  # of n-grams
 GLOVE_EPOCHS = 25
 COUNTS, SKIPGRAM, CBOW, GLOVE, FASTTEXT = "counts", "skip-gram", "CBOW", "GloVe", "fastText"
@@ -260,7 +260,7 @@ def jobs(plan: Plan, names: Sequence[str]) -> dict[tuple, list[Job]]:
         rows[text, COUNTS, "tlcourse"] = [Job(plan, COUNTS, text)]
         for by, methods in LEARNT[text].items():
             for method in methods:
-                rows[text, method, by] = [Job(plan, method, text, by, seed) for seed in SEEDS[text]]
+                rows[text, method, by] = [Job(plan, method, text, by, seed) for seed in SEEDS]
     if glove.load(1) is not None:
         rows["", RELEASED, ""] = [Job(plan, RELEASED)]
     rows["", CAUSAL, ""] = [Job(plan, CAUSAL)]

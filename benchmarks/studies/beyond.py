@@ -169,29 +169,36 @@ def _answer_scores(found: list, gold: list) -> tuple[Interval, dict[str, float]]
     return bootstrap_interval(each["F1"]), {name: float(np.mean(v)) for name, v in each.items()}
 
 
-# similarity
+# pairs of texts: similarity, labels
 
 
-def _rated(examples: int | None, search: bool) -> Given:
-    data = corpora.load("stsb")
-    train = data["train"].shuffle(seed=0)
+def _pairs(
+    name: str, answer: str, split: str, columns: tuple[str, str], examples: int | None, search: bool
+) -> Given:
+    data = corpora.load(name)
+    train, judged = data["train"], data[split]
+    if search and split == "test" and "validation" in data:
+        judged = data["validation"]
+    elif search:
+        train, judged = corpora.split_by(train, columns[0])
+    train = train.shuffle(seed=0)
     train = train.select(range(min(examples or len(train), len(train))))
     found = []
-    for rows in (train, data["validation" if search else "test"]):
-        found += [list(zip(rows["sentence1"], rows["sentence2"], strict=True)), rows["score"][:]]
+    for rows in (train, judged):
+        found += [list(zip(*(rows[name][:] for name in columns), strict=True)), rows[answer][:]]
     return Given(*found)
 
 
-def _cosines(given: Given) -> list:
-    """Cosines of the two sentences' TF-IDF vectors."""
-    return _cosines_of(given.judged, given)
-
-
-def _cosines_of(pairs: list, given: Given) -> list:
+def _cosines(pairs: list, given: Given) -> list:
+    """Cosines of the TF-IDF vectors of both sides of pairs, with the frequencies of all texts."""
     counting = TfidfVectorizer(sublinear_tf=True)
     counting.fit([text for pair in (*given.texts, *given.judged) for text in pair])
     both = [counting.transform(side) for side in zip(*pairs, strict=True)]
     return np.asarray(both[0].multiply(both[1]).sum(axis=1)).ravel().tolist()
+
+
+def _likeness(given: Given) -> list:
+    return _cosines(given.judged, given)
 
 
 def _correlations(found: list, gold: list) -> tuple[Interval, dict[str, float]]:
@@ -206,38 +213,20 @@ def _correlations(found: list, gold: list) -> tuple[Interval, dict[str, float]]:
     return interval, {"Spearman": spearman, "Pearson": pearson}
 
 
-# labels of pairs
-
-
-def _labelled(
-    name: str, split: str, columns: tuple[str, str], examples: int | None, search: bool
-) -> Given:
-    data = corpora.load(name)
-    train, judged = data["train"], data[split]
-    if search:
-        train, judged = corpora.split_by(train, columns[0])
-    train = train.shuffle(seed=0).select(range(min(examples or len(train), len(train))))
-    found = []
-    for rows in (train, judged):
-        texts = [rows[column][:] for column in columns]
-        found += [list(zip(*texts, strict=True)), rows["label"][:]]
-    return Given(*found)
-
-
 def _classifier(name: str, answers: list, seed: int) -> Classifier:
     return Classifier.from_checkpoint(name, sorted(set(answers)), seed=seed)
 
 
 def _above_threshold(given: Given) -> list:
     """A label by the cosine of a pair's TF-IDF vectors, with the threshold best in training."""
-    cosines, labels = np.array(_cosines_of(given.texts, given)), np.array(given.answers)
+    cosines, labels = np.array(_cosines(given.texts, given)), np.array(given.answers)
     names = sorted(set(given.answers))
     _, threshold, low, high = max(
         (float(np.mean(np.where(cosines < cut, low, high) == labels)), cut, low, high)
         for cut in np.quantile(cosines, np.linspace(0, 1, 101))
         for low, high in (names, names[::-1])
     )
-    return np.where(np.array(_cosines(given)) < threshold, low, high).tolist()
+    return np.where(np.array(_likeness(given)) < threshold, low, high).tolist()
 
 
 def _label_scores(found: list, gold: list) -> tuple[Interval, dict[str, float]]:
@@ -247,6 +236,8 @@ def _label_scores(found: list, gold: list) -> tuple[Interval, dict[str, float]]:
     return bootstrap_interval(right), {"accuracy": float(np.mean(right)), "F1": f1}
 
 
+SENTENCES = ("sentence1", "sentence2")
+RATED = partial(_pairs, "stsb", "score", "test", SENTENCES)
 KINDS = {
     "wikiann": Kind(
         partial(_tagged, "wikiann"), _tagger, _word_types, _entity_scores, 2, "entity F1, test"
@@ -263,23 +254,23 @@ KINDS = {
         "answer F1, questions on a fifth of the paragraphs",
     ),
     "stsb": Kind(
-        _rated,
+        RATED,
         lambda name, answers, seed: Similarity.from_checkpoint(name, high=5.0, seed=seed),
-        _cosines,
+        _likeness,
         _correlations,
         2,
         "Spearman's correlation × 100, test",
     ),
     "stsb_apart": Kind(
-        _rated,
+        RATED,
         lambda name, answers, seed: BiEncoder.from_checkpoint(name, high=5.0, seed=seed),
-        _cosines,
+        _likeness,
         _correlations,
         2,
         "the same, each sentence read alone",
     ),
     "mrpc": Kind(
-        partial(_labelled, "mrpc", "test", ("sentence1", "sentence2")),
+        partial(_pairs, "mrpc", "label", "test", SENTENCES),
         _classifier,
         _above_threshold,
         _label_scores,
@@ -287,7 +278,7 @@ KINDS = {
         "accuracy, test",
     ),
     "rte": Kind(
-        partial(_labelled, "rte", "validation", ("premise", "hypothesis")),
+        partial(_pairs, "rte", "label", "validation", ("premise", "hypothesis")),
         _classifier,
         _above_threshold,
         _label_scores,

@@ -86,7 +86,7 @@ class Plan:
     lstm: LSTMConfig = LSTMConfig(8192, 128, (224, 224), weight_drop=0.2, **DROPOUTS)
     transformer: Config = Config(8192, width=128, layers=4, heads=4, feed_forward=512)
     recipe: PretrainingRecipe = PretrainingRecipe(batch_size=16, length=128, warmup=40)
-    text: int = 6_000_000  # tokens in the file, more than a body reads
+    text: int = 6_000_000  # tokens in the file, which a fast machine reads more than once
     pretraining: float = 420.0  # seconds
     reading: tuple[float, float] = (15.0, 30.0)  # of TREC, of IMDB
     adapting: tuple[float, float] = (5.0, 15.0)

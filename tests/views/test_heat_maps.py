@@ -7,7 +7,7 @@ import torch
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 
-from tests.views.drawn import SAID, column_names, refused, row_names, title_of, titles_of, words_in
+from tests.views.drawn import SAID, column_names, refused, row_names, titles_of, words_in
 from tlcourse.views import (
     ablation_grid,
     difference_map,
@@ -15,7 +15,6 @@ from tlcourse.views import (
     heat_map,
     importance,
     mask_maps,
-    mixes,
     movement,
     score_grid,
     task_by_layer,
@@ -254,9 +253,3 @@ def test_what_cannot_be_drawn_is_refused():
     refused(said, head_grid, np.ones((2, 4, 1, 1)), ["a"], mark=[(2, 0)])
     for scores, baseline in (({}, None), ({"a": [1], "b": [1, 2]}, None), ({"a": [1]}, {"b": 0})):
         refused("as many layers for every task, and its baseline", task_by_layer, scores, baseline)
-
-
-def test_mixes_name_the_layers_of_the_largest_weights():
-    weights = {"depth": [0.1, 0.3, 0.6], "tense": [0.1, 0.6, 0.3]}
-    assert title_of(mixes(weights)) == "The largest weights are those of layers 1 and 2"
-    assert "The weights of" in title_of(mixes(weights | {"head": [0.6, 0.2, 0.2]}))

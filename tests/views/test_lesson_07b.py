@@ -19,6 +19,7 @@ from tlcourse.views import (
     gains_by_task,
     grammar_of_models,
     growth,
+    mixes,
     neuron,
     three_models,
     tree_read,
@@ -170,9 +171,12 @@ def test_a_neuron_is_named_only_where_it_follows():
     assert title_of(apart_from_it) == "The activation of one neuron"
 
 
-def test_gains_name_what_is_largest():
+def test_gains_and_mixes_name_what_is_largest():
     picture = gains_by_task({"depth": [40, 55.0], "tense": [90, 90.5], "head": [60, 65.0]})
     assert title_of(picture) == "Layers add over ten points to 1 tasks, and under one to 1"
+    weights = {"depth": [0.1, 0.3, 0.6], "tense": [0.1, 0.6, 0.3]}
+    assert title_of(mixes(weights)) == "The largest weights are those of layers 1 and 2"
+    assert "The weights of" in title_of(mixes(weights | {"head": [0.6, 0.2, 0.2]}))
 
 
 def test_trees_beat_neighbours_in_the_title_only_where_they_do():

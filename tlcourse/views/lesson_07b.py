@@ -294,6 +294,22 @@ def gains_by_task(accuracies: Mapping[str, Sequence[float]], **texts: Unpack[Tex
     return task_by_layer(named, base, **label, **texts)
 
 
+def mixes(weights: Mapping[str, Sequence[float]], **texts: Unpack[Texts]) -> Picture:
+    """A heat map of a mix's weight for each layer, a row a task; the title names the largest."""
+    most = {task: int(np.argmax(row)) for task, row in weights.items()}
+    layers = [str(layer) for layer in sorted(set(most.values()))]
+    named = f"layer{'s' * (len(layers) > 1)} {' and '.join(layers)}"
+    texts = {
+        "title": f"The largest weights are those of {named}"
+        if len(layers) < 3
+        else "The weights of the layers in each mix",
+        "alt": "Largest weight: " + ", ".join(f"{task} layer {k}" for task, k in most.items()),
+    } | texts
+    look = {"number": "{:.2f}", "framed": "the largest weight of each row"}
+    rows = {task: list(row) for task, row in weights.items()}
+    return task_by_layer(rows, label="weight of the layer", **look, **texts)
+
+
 def trees_by_layer(
     curve: Values, neighbours: float, random: float, **texts: Unpack[Texts]
 ) -> Picture:

@@ -17,12 +17,16 @@ dev splits larger models were best at 5e-4 and 1e-3 on TREC (`screen`) and at 2e
 LM, hybrid and UniLM do, is judged in both, from left to right and from both sides; so are random
 weights. The others are judged as they were trained.
 
+All objectives take the learning rates of the recipe. `python -m benchmarks pretext_rates` measures,
+with one seed, what half and twice as much would change.
+
 A seed stands for weights, windows, corruptions, new heads, and the drawn labels of TREC, SST-2 and
 RTE. Runs that were stopped go on: states and checkpoints lie in `runs/pretexts/`, with the finished
 jobs, which are carried in `benchmarks/finished/`. Budgets are part of a job, so other stored speeds
 are other jobs.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -45,7 +49,8 @@ from tlcourse.objectives.objective import Model
 from tlcourse.pretraining import PretrainingRecipe
 from tlcourse.transformer import Config, Transformer
 
-SEEDS = (0,)  # one more takes about two core hours
+SEEDS = (0, 1, 2)  # one takes about two core hours
+TIMES = (0.5, 1.0, 2.0)  # the learning rates of the recipe, in `pretext_rates`
 STATIC = "masked, the same masks"
 LEFT_OUT = (STATIC, "permutation LM")
 UNTRAINED = "not pretrained"
@@ -76,6 +81,16 @@ class Plan:
     def labels_of(self) -> dict[str, int]:
         """How many examples each task is learnt from, at most."""
         return dict(zip(JUDGED, self.labels, strict=True))
+
+    def at(self, times: float) -> "Plan":
+        """The plan with so many times the learning rates, which are two where Muon has its own."""
+        standard = self.pretraining
+        muon = standard.muon_learning_rate
+        rates = {
+            "learning_rate": times * standard.learning_rate,
+            "muon_learning_rate": None if muon is None else times * muon,
+        }
+        return replace(self, pretraining=replace(standard, **rates))
 
 
 PLANS = {
@@ -235,7 +250,7 @@ def over_seeds(found: Sequence[Mapping[str, Mapping]]) -> dict[str, dict]:
     return over
 
 
-def jobs(plan: Plan, speeds: Sequence[Mapping]) -> list[Job]:
+def jobs(plan: Plan, speeds: Sequence[Mapping], seeds: Sequence[int]) -> list[Job]:
     """The runs, those of one seed after those of the seed before; `speeds` are stored rows."""
     per_step = plan.pretraining.batch_size * plan.pretraining.length
     budgets = {
@@ -246,7 +261,7 @@ def jobs(plan: Plan, speeds: Sequence[Mapping]) -> list[Job]:
     budgets[UNTRAINED] = 0
     return [
         Job(objective, seed, tokens, plan)
-        for seed in SEEDS
+        for seed in seeds
         for objective, tokens in budgets.items()
     ]
 
@@ -256,16 +271,36 @@ def measure() -> dict:
 
     Raises FileNotFoundError where the results of `objective_speeds` are not stored.
     """
+    return _study("pretexts", {1.0: SEEDS})
+
+
+def measure_rates() -> dict:
+    """As `measure`, for each of TIMES, with the first seed."""
+    return _study("pretext_rates", dict.fromkeys(TIMES, SEEDS[:1]))
+
+
+def _study(name: str, seeds: Mapping[float, Sequence[int]]) -> dict:
+    """The rows of all objectives, by how many times the learning rates they take."""
     plan, speeds = PLANS[sizes.current().name], results.stored("objective_speeds")["rows"]
     targets = {row["objective"]: row["targets_per_token"] for row in speeds} | {UNTRAINED: 0.0}
     pretraining_runs.corpus(plan.text)  # written once, before several processes want it
-    found = runner.run_all(jobs(plan, speeds))
-    rows = []
-    for objective in dict.fromkeys(run["objective"] for run in found):
-        mine = [run for run in found if run["objective"] == objective]
-        rows += [_row(mine, way, targets[objective]) for way in mine[0]["scores"]]
+    every = [
+        (times, job)
+        for times, own in seeds.items()
+        for job in jobs(plan.at(times), speeds, own)
+        if times == 1 or job.objective != UNTRAINED  # which has no such rate
+    ]
+    found = runner.run_all(job for _, job in every)
+    groups: dict[tuple[float, str], list[dict]] = defaultdict(list)
+    for (times, job), run in zip(every, found, strict=True):
+        groups[times, job.objective].append(run)
+    rows = [
+        {"times": times} | _row(mine, way, targets[objective])
+        for (times, objective), mine in groups.items()
+        for way in mine[0]["scores"]
+    ]
     return {
-        "job": "pretexts",
+        "job": name,
         **runner.provenance(
             f"{', '.join(pretraining_runs.names())}; TREC-6, SST-2, RTE, WikiANN (English), UD "
             "English EWT",
@@ -325,3 +360,28 @@ def section(study: dict[str, Any]) -> str:
         f"{source(study, 'lesson 10')}",
         markdown.table(head, rows, left=(0, 1)),
     )
+
+
+def rates_section(study: dict[str, Any]) -> str:
+    """For RESULTS.md: a row an objective and way of reading, with the scores at each rate."""
+    cells: dict[tuple[str, str], list[str]] = defaultdict(list)
+    shown = ("trec", NAMES)
+    for row in study["rows"]:
+        if row["objective"] != UNTRAINED:
+            scores = [f"{row['scores'][task]['mean']:.1f}" for task in shown]
+            cells[row["objective"], row["reads"]] += [f"{row['loss']:.2f}", *scores]
+    head = [f"{what}, × {times:g}" for times in TIMES for what in ("loss", *shown)]
+    return markdown.section(
+        "### Other learning rates",
+        "As above, with so many times the learning rates, of one seed. "
+        f"{source(study, 'lesson 10')}",
+        markdown.table(
+            ["", "reads", *head], [[*of, *own] for of, own in cells.items()], left=(0, 1)
+        ),
+    )
+
+
+STUDIES = {
+    "pretexts": runner.Measurement(measure, section),
+    "pretext_rates": runner.Measurement(measure_rates, rates_section),
+}

@@ -51,7 +51,7 @@ from tlcourse.pretraining import PretrainingRecipe
 from tlcourse.training import Resume, train, warmup_stable_decay
 from tlcourse.transformer import Config, Transformer
 
-SEEDS = (0,)  # another takes most of a core hour
+SEEDS = (0, 1, 2)  # one takes most of a core hour
 MASKED, LABELS = "masked", "NLI labels"  # objectives, beside UNTRAINED
 ARTICLES, PAIRS = "articles", "pairs"  # texts
 NLI = ("snli", "mnli")  # those of them that this machine has

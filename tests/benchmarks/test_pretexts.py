@@ -18,6 +18,7 @@ PLAN = pretexts.PLANS["tiny"]
 STEP = 4 * 32  # tokens
 NAMES = (speeds.STANDARD, pretexts.STATIC, "masked", "BART")
 RATIOS = dict(zip(NAMES, (1.0, 0.6, 0.5, 2.0), strict=True))
+SEEDS = (0, 1, 2)
 STORED = [
     {"objective": name, "ratio": ratio, "targets_per_token": 0.25} for name, ratio in RATIOS.items()
 ]
@@ -29,7 +30,7 @@ def tiny(monkeypatch, tmp_path, samples, one_process):
     monkeypatch.delenv("TLCOURSE_DATA", raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr(runner, "FOLDER", tmp_path / "runs")
-    monkeypatch.setattr(pretexts, "SEEDS", (0, 1, 2))
+    monkeypatch.setattr(pretexts, "SEEDS", SEEDS)
     monkeypatch.setattr(fitting, "LEAST_STEPS", 5)
     growth.sentences.cache_clear()
     yield
@@ -57,16 +58,16 @@ def test_every_objective_is_timed_against_next_tokens():
 
 
 def test_budgets_are_whole_steps_of_equal_time_and_seeds_come_one_after_the_other():
-    jobs = pretexts.jobs(PLAN, STORED)
+    jobs = pretexts.jobs(PLAN, STORED, SEEDS)
     names = [speeds.STANDARD, "masked", "BART", pretexts.UNTRAINED]  # without static masks
     assert [(job.seed, job.objective) for job in jobs] == [(s, n) for s in (0, 1, 2) for n in names]
     assert [job.tokens for job in jobs[:4]] == [4 * STEP, 8 * STEP, 2 * STEP, 0]
-    slow = pretexts.jobs(PLAN, [STORED[0] | {"ratio": 99.0}])
+    slow = pretexts.jobs(PLAN, [STORED[0] | {"ratio": 99.0}], SEEDS)
     assert slow[0].tokens == STEP, "at least one step"
-    keys = {job.key() for job in [*jobs, *pretexts.jobs(replace(PLAN, probed=9), STORED)]}
+    keys = {job.key() for job in [*jobs, *pretexts.jobs(replace(PLAN, probed=9), STORED, SEEDS)]}
     assert len(keys) == 2 * len(jobs)
     whole = pretexts.PLANS["small"]
-    assert max(job.tokens for job in pretexts.jobs(whole, STORED)) < whole.text
+    assert max(job.tokens for job in pretexts.jobs(whole, STORED, SEEDS)) < whole.text
 
 
 def test_a_job_pretrains_and_judges_the_body(monkeypatch):
@@ -173,3 +174,28 @@ def test_the_study_has_a_row_an_objective_and_way_and_a_section(monkeypatch):
     assert f"| masked | left to right | 0.00M | 0.00M | 5.00 | {cells} |" in text
     assert f"| not pretrained | both sides | 0.00M | 0.00M |  | {cells} |" in text
     assert "after 24 questions, of 1,500" in text and "at most 600 s" in text
+
+
+def test_other_learning_rates_have_rows_of_their_own(monkeypatch):
+    rates = {}
+
+    def run_all(jobs):
+        jobs = list(jobs)
+        for job in jobs:
+            recipe = job.recipe.pretraining
+            rates[job.objective, recipe.learning_rate] = recipe.muon_learning_rate
+        return [run(job) for job in jobs]
+
+    monkeypatch.setattr(results, "stored", lambda name: {"rows": STORED})
+    monkeypatch.setattr(pretraining_runs, "corpus", lambda tokens: None)
+    monkeypatch.setattr(runner, "run_all", run_all)
+    study = pretexts.measure_rates()
+    standard, muon = PLAN.pretraining.learning_rate, PLAN.pretraining.muon_learning_rate
+    asked = {("BART", times * standard): times * muon for times in (0.5, 1.0, 2.0)}
+    assert asked.items() <= rates.items()
+    assert [rate for name, rate in rates if name == pretexts.UNTRAINED] == [standard]
+    assert [row["times"] for row in study["rows"] if row["objective"] == "BART"] == [0.5, 1, 2]
+    assert {tuple(row["seeds"]) for row in study["rows"]} == {(0,)}
+    text = pretexts.rates_section(study)
+    assert "| BART | left to right |" + 3 * " 4.00 | 50.0 | 50.0 |" in text
+    assert pretexts.UNTRAINED not in text and "| loss, × 0.5 |" in text

@@ -73,7 +73,7 @@ def test_targets_are_shares_of_the_text():
 def test_the_title_says_when_the_lowest_loss_is_not_the_best_model():
     found = {"next token": (4.0, 15.0), "spans": (3.0, 25.0)}
     picture = losses_and_errors(found, y_label="errors (%)")
-    assert title_of(picture) == "A low pretraining loss does not mean a good model"
+    assert title_of(picture) == "The lowest pretraining loss does not give the best body"
     assert picture.alt == "next token: loss 4.00, 15.0; spans: loss 3.00, 25.0."
     assert sorted(said(picture)) == ["next token", "spans"]
     assert picture.axes[0].lines[0].get_xydata().tolist() == [[4.0, 15.0], [3.0, 25.0]]

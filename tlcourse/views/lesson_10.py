@@ -182,14 +182,14 @@ def losses_and_errors(
 ) -> Picture:
     """A point for each objective: its pretraining loss, and what its body scores on a task.
 
-    The title says that the loss does not tell the better body if another one than that of the
-    lowest loss has the fewest errors.
+    The title says that the losses do not rank the bodies if another one than that of the lowest
+    loss has the fewest errors.
     """
     names, points = list(found), np.array(list(found.values()), float)
     lowest, best = points.argmin(axis=0)
     title = "Pretraining losses, and errors on a task"
     if lowest != best:
-        title = "A low pretraining loss does not mean a good model"
+        title = "The lowest pretraining loss does not give the best body"
     told = "; ".join(f"{name}: loss {x:.2f}, {y:.1f}" for name, (x, y) in found.items())
     picture, axes = figure(height=4.4, **{"title": title, "alt": f"{told}."} | texts)
     axes.plot(*points.T, "o", color=COLOURS["blue"], ms=7)

@@ -75,7 +75,7 @@ def score_terms(terms: Mapping[str, Any], tokens: Sequence[str], **texts: Unpack
         "title": "The terms of the scores of one head",
         "alt": f"Standard deviations of the terms: {told}.",
     } | texts
-    picture, grid = figure(height=2.9, columns=len(arrays), sharey=True, squeeze=False, **texts)
+    picture, grid = figure(height=3.3, columns=len(arrays), sharey=True, squeeze=False, **texts)
     picture.set_layout_engine("compressed")
     reach = max(float(np.abs(each).max()) for each in arrays.values()) or 1.0
     for axes, (name, each) in zip(grid[0], arrays.items(), strict=True):
@@ -84,7 +84,8 @@ def score_terms(terms: Mapping[str, Any], tokens: Sequence[str], **texts: Unpack
         axes.set_title(name, fontsize=10, loc="left")
         axes.set_xticks(range(len(tokens)), tokens, rotation=90, fontsize=8, parse_math=False)
         axes.set_yticks(range(len(tokens)), tokens, fontsize=8, parse_math=False)
-    label_axes(grid[0, 0], x="key", y="query")
+        label_axes(axes, x="key")
+    label_axes(grid[0, 0], y="query")
     colour_bar(picture, image, list(grid[0]), "score", shrink=0.7)
     return finish(picture)
 

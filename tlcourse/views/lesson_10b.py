@@ -96,7 +96,7 @@ def expert_loads(loads: Mapping[str, Any], **texts: Unpack[Texts]) -> Picture:
     The title says how much the busiest expert of each training computes.
     """
     arrays = {name: np.asarray(each, float) for name, each in loads.items()}
-    busiest = " and ".join(f"{100 * each.max():.0f} %" for each in arrays.values())
+    busiest = ", ".join(f"{100 * each.max():.0f} %" for each in arrays.values())
     texts = {
         "title": f"The busiest experts compute {busiest} of the tokens",
         "alt": "; ".join(f"{name}: {np.round(each, 2).tolist()}" for name, each in arrays.items()),
@@ -106,10 +106,10 @@ def expert_loads(loads: Mapping[str, Any], **texts: Unpack[Texts]) -> Picture:
         image = axes.imshow(each, aspect="auto", cmap=SHADES, vmin=0, vmax=1)
         write_cells(axes, image, numbers(100 * each, "{:.0f}"), 10)
         bare(axes, labelsize=10)
-        axes.set_title(f"{name}: % of tokens", fontsize=11, loc="left")
+        axes.set_title(name, fontsize=11, loc="left")
         axes.set_xticks(range(each.shape[1]), range(1, each.shape[1] + 1))
         axes.set_yticks(range(len(each)), range(1, len(each) + 1))
-        label_axes(axes, x="expert")
+        label_axes(axes, x="expert (% of tokens)")
     label_axes(grid[0, 0], y="layer")
     return finish(picture)
 

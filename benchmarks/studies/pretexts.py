@@ -83,7 +83,7 @@ class Plan:
         return dict(zip(JUDGED, self.labels, strict=True))
 
     def at(self, times: float) -> "Plan":
-        """The plan with so many times the learning rates, which are two where Muon has its own."""
+        """The plan with its learning rates, AdamW's and Muon's, multiplied by `times`."""
         standard = self.pretraining
         muon = standard.muon_learning_rate
         rates = {

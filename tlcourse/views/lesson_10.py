@@ -182,8 +182,8 @@ def losses_and_errors(
 ) -> Picture:
     """A point for each objective: its pretraining loss, and what its body scores on a task.
 
-    The title says that the losses do not rank the bodies if another one than that of the lowest
-    loss has the fewest errors.
+    The title says that the lowest loss does not give the best body where that body does not have
+    the fewest errors.
     """
     names, points = list(found), np.array(list(found.values()), float)
     lowest, best = points.argmin(axis=0)

@@ -19,7 +19,7 @@ STUDIES = {  # by module of `studies`, the names of what it measures
     "probing": ("probing", "probing_pairs", "probing_released"),
     "growth": ("growth",),
     "objectives": ("objectives",),
-    "pretexts": ("pretexts", "pretext_rates"),
+    "pretexts": ("pretexts", "pretext_rates", "pretext_states"),
     "pretraining_choices": ("pretraining_choices",),
     "word_vectors": ("word_vectors",),
     "sentence_vectors": ("sentence_vectors",),

@@ -70,6 +70,17 @@ def test_wilson_interval_of_nonsense(case: tuple[int, int]) -> None:
         metrics.wilson_interval(*case)
 
 
+def test_the_least_difference_of_two_rows_is_where_the_t_test_begins_to_see_it() -> None:
+    low = np.array([3.1, 2.7, 3.6, 3.0])
+    least = metrics.least_difference([low, low[::-1] + 5])
+    same_spread = low + least
+    assert stats.ttest_ind(low, same_spread).pvalue == pytest.approx(0.05)
+    assert metrics.least_difference([low, 3 * low]) > least
+    for rows in ([[1.0], [2.0]], [1.0, 2.0], []):
+        with pytest.raises(ValueError, match="at least two scores"):
+            metrics.least_difference(rows)
+
+
 def test_mean_interval_is_scipys() -> None:
     values = [3.6, 4.2, 3.1, 4.0, 5.2]
     expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)

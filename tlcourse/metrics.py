@@ -89,6 +89,23 @@ def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> Inter
     return Interval(mean, mean - half, mean + half)
 
 
+def least_difference(rows: Sequence[Sequence[float]], *, confidence: float = 0.95) -> float:
+    """How far the means of two rows must differ: Fisher's least significant difference (1935).
+
+    A row holds the scores of one method, one for each seed. The variance between seeds is pooled
+    over all rows, which must be equally long. Of many differences, some exceed it by chance.
+    Raises ValueError for rows of fewer than two scores.
+    """
+    from scipy.stats import t as student
+
+    scores = np.array(rows, dtype=float)  # NumPy refuses rows of several lengths
+    if scores.ndim != 2 or scores.shape[1] < 2:
+        raise ValueError(f"expected rows of at least two scores, got an array {scores.shape}")
+    count, seeds = scores.shape
+    quantile = student.ppf((1 + confidence) / 2, count * (seeds - 1))
+    return float(quantile * np.sqrt(2 * scores.var(axis=1, ddof=1).mean() / seeds))
+
+
 def bootstrap_interval(
     values: Sequence[float],
     *,

@@ -18,7 +18,8 @@ LM, hybrid and UniLM do, is judged in both, from left to right and from both sid
 weights. The others are judged as they were trained.
 
 All objectives take the learning rates of the recipe. `python -m benchmarks pretext_rates` measures,
-with one seed, what half and twice as much would change.
+with one seed, what half and twice as much would change. `python -m benchmarks pretext_states` looks
+for a reason why some bodies are poor, in all bodies that the two have left in `runs/pretexts/`.
 
 A seed stands for weights, windows, corruptions, new heads, and the drawn labels of TREC, SST-2 and
 RTE. Runs that were stopped go on: states and checkpoints lie in `runs/pretexts/`, with the finished
@@ -40,7 +41,7 @@ from benchmarks import clocks, markdown, runner
 from benchmarks.markdown import error_cell, source
 from benchmarks.speed.objectives import BODY, RECIPE, TINY, all_objectives
 from benchmarks.studies import beyond, growth, pretraining_runs, tasks
-from tlcourse import checkpoints, device, files, pretraining, results, sizes
+from tlcourse import checkpoints, device, files, pretraining, probing, results, sizes
 from tlcourse.adaptation import FULL, Recipe
 from tlcourse.batching import Mixture, TokenFile
 from tlcourse.bpe import Tokenizer
@@ -279,6 +280,49 @@ def measure_rates() -> dict:
     return _study("pretext_rates", dict.fromkeys(TIMES, SEEDS[:1]))
 
 
+def measure_states() -> dict:
+    """How many directions the states of each kept body take: a row a rate, objective and way.
+
+    "directions", one for each of its "seeds", are `probing.main_directions` of the states of the
+    beginnings of held-out articles, each as long as a window of pretraining. Raises
+    FileNotFoundError where the results of `objective_speeds` are not stored, and where no body is
+    kept.
+    """
+    plan, speeds = PLANS[sizes.current().name], results.stored("objective_speeds")["rows"]
+    texts, rows = pretraining_runs.articles(), []
+    for times in TIMES:
+        kept = defaultdict(list)
+        for job in jobs(plan.at(times), speeds, SEEDS):
+            for way in (ONWARD, BOTH_SIDES):
+                if (job.folder() / way).exists():
+                    kept[job.objective, way].append(job)
+        for (objective, way), mine in kept.items():
+            found = [_directions(job.folder() / way, texts, plan) for job in mine]
+            seeds = [job.seed for job in mine]
+            row = {"times": times, "objective": objective, "reads": way, "seeds": seeds}
+            rows.append(row | {"directions": found})
+    if not rows:
+        raise FileNotFoundError(
+            f"expected bodies in {runner.FOLDER / Job.study}, found none; `python -m benchmarks "
+            "pretexts` leaves them there, unless their finished runs were put back"
+        )
+    return {
+        "job": "pretext_states",
+        **runner.provenance(f"validation articles of {pretraining_runs.HELD_OUT}"),
+        "width": plan.shape.width,
+        "rows": rows,
+    }
+
+
+def _directions(place: Path, texts: Sequence[str], plan: Plan) -> int:
+    """The `probing.main_directions` of the states that a body has in texts."""
+    body, tokenizer = checkpoints.load(place)
+    ids = [tokenizer.encode(text)[: plan.pretraining.length] for text in texts]
+    with torch.no_grad():
+        states = [body.eval().hidden(torch.tensor([row]))[0] for row in ids]
+    return probing.main_directions(torch.cat(states).numpy())
+
+
 def _study(name: str, seeds: Mapping[float, Sequence[int]]) -> dict:
     """The rows of all objectives, by how many times the learning rates they take."""
     plan, speeds = PLANS[sizes.current().name], results.stored("objective_speeds")["rows"]
@@ -381,7 +425,24 @@ def rates_section(study: dict[str, Any]) -> str:
     )
 
 
+def states_section(study: dict[str, Any]) -> str:
+    """For RESULTS.md: a row an objective and way of reading, and a column a rate."""
+    cells: dict[tuple[str, str], dict[float, str]] = defaultdict(dict)
+    for row in study["rows"]:
+        told = ", ".join(f"{count}" for count in row["directions"])
+        cells[row["objective"], row["reads"]][row["times"]] = told
+    table = [[*of, *(own.get(times, "") for times in TIMES)] for of, own in cells.items()]
+    return markdown.section(
+        "### Directions of the states",
+        f"How many principal directions, of {study['width']}, carry nine tenths of the variance of "
+        "a body's states on held-out articles; a figure for each seed whose body was kept, with so "
+        f"many times the learning rates. {source(study, 'lesson 10')}",
+        markdown.table(["", "reads", *(f"× {times:g}" for times in TIMES)], table, left=(0, 1)),
+    )
+
+
 STUDIES = {
     "pretexts": runner.Measurement(measure, section),
     "pretext_rates": runner.Measurement(measure_rates, rates_section),
+    "pretext_states": runner.Measurement(measure_states, states_section),
 }

@@ -199,3 +199,28 @@ def test_other_learning_rates_have_rows_of_their_own(monkeypatch):
     text = pretexts.rates_section(study)
     assert "| BART | left to right |" + 3 * " 4.00 | 50.0 | 50.0 |" in text
     assert pretexts.UNTRAINED not in text and "| loss, × 0.5 |" in text
+
+
+def test_directions_are_counted_in_the_bodies_that_are_kept(monkeypatch, unjudged):
+    monkeypatch.setattr(results, "stored", lambda name: {"rows": STORED})
+    with pytest.raises(FileNotFoundError, match="benchmarks pretexts"):
+        pretexts.measure_states()
+    for job in pretexts.jobs(PLAN.at(2.0), STORED, SEEDS[:1]):
+        if job.objective == "masked":
+            job.run()
+    for job in pretexts.jobs(PLAN, STORED, SEEDS[1:]):
+        if job.objective == pretexts.UNTRAINED:
+            job.run()
+    study = pretexts.measure_states()
+    ways = [pretexts.ONWARD, pretexts.BOTH_SIDES]
+    known = [(row["times"], row["objective"], row["reads"], row["seeds"]) for row in study["rows"]]
+    untrained = [(1.0, pretexts.UNTRAINED, way, [1, 2]) for way in ways]
+    assert known == [*untrained, (2.0, "masked", pretexts.BOTH_SIDES, [0])]
+    for row in study["rows"]:
+        assert len(row["directions"]) == len(row["seeds"])
+        assert all(1 <= count <= study["width"] for count in row["directions"])
+    one, other = study["rows"][0]["directions"]
+    [third] = study["rows"][2]["directions"]
+    text = pretexts.states_section(study)
+    assert f"| not pretrained | left to right |  | {one}, {other} |  |" in text
+    assert f"| masked | both sides |  |  | {third} |" in text

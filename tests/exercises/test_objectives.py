@@ -91,6 +91,17 @@ def as_a_batch(model, tokens):
     return (model(texts) != model(tokens)).any(2).mT
 
 
+def comparing_with_the_last(model, tokens):
+    before, columns = model(tokens), []
+    for j in range(len(tokens)):
+        changed = tokens.clone()
+        changed[j] = (tokens[j] + 1) % 100
+        after = model(changed)
+        columns.append((after != before).any(-1))
+        before = after
+    return torch.stack(columns, 1)
+
+
 def below(offset):
     """Assumes a causal mask."""
     return lambda model, tokens: torch.ones(len(tokens), len(tokens)).tril(offset) > 0
@@ -109,8 +120,10 @@ test_dependence_wrong = rejects(
     (in_place, 1, "Argument 2, `tokens`, after the call"),
     (leaving_out, 1, "leave the length of the text as it is"),
     (as_a_batch, 1, "Expected: shape (3,)"),
+    (lambda model, tokens: model(tokens[None]) != 0, 1, "one text, not a batch"),
+    (comparing_with_the_last, 2, "the output for the original text"),
     (below(0), 2, "only the output at position j changes here"),
-    (lambda *given: dependence(*given).tril(), 3, "the output at position i and the token"),
+    (lambda *given: dependence(*given).tril(), 3, "Assume no mask"),
     (comparing(lambda one, other: one.sum(-1) != other.sum(-1)), 2, "not their sum"),
     (one_by_one, 2, "The earlier tokens are still changed"),
     (all_of_this_id, 4, "a text in which 2 tokens are changed"),
@@ -225,6 +238,10 @@ test_fill_by_masks_wrong = rejects(
     (one_too_many, 1, "for each of the `count` new tokens"),
     (all_masks_but_one_by_one, 2, "has one `<mask>`"),
     (excluding(EOS), 3, "Compare only ordinary tokens"),
+    (
+        picking(lambda logits: len(SPECIALS) + logits[len(SPECIALS) : -1].argmax()),
+        *(3, "The last id of the vocabulary"),
+    ),
     (excluding(MASK), 3, "A special token is chosen"),
     (excluding(MASK, EOS), 3, "Compare only ordinary tokens"),
     *(
@@ -496,6 +513,10 @@ test_sentence_order_wrong = rejects(
     (small_types(torch.float), 1, "two tensors of integers"),
     (after_pairs(lambda pairs, types: (pairs[:, :-1], types[:, :-1])), 1, "three special ones"),
     (in_place_of_windows, 1, "Argument 1, `tokens`, after the call"),
+    (
+        lambda tokens, swapped: sentence_order(tokens.masked_fill(tokens == SEP, PAD), swapped),
+        *(3, "It is a token like any other"),
+    ),
     (
         after_pairs(lambda pairs, types: (torch.where(pairs == CLS, SEP, pairs), types)),
         2,

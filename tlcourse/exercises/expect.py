@@ -213,7 +213,7 @@ def expect_loss(got: Any, what: str, logits: Any, name: str = "logits") -> None:
         raise CheckFailed(
             check=what, yours=f"{short(got)}, {fault}",
             expected=f"a tensor from which gradients flow back to `{name}`",
-            why="Leave out `.item()`, `.detach()` and NumPy.",
+            why="Leave out `.item()`, `.detach()`, NumPy and comparisons.",
         )  # fmt: skip
 
 

@@ -103,7 +103,8 @@ task.stage(
     "from right to left",
     *of(2, 1, 0),
     hint="What counts is when a position is predicted, not where it stands in the text. Position 2 "
-    "comes first here, so its row of the query mask is empty.",
+    "comes first here, so its row of the query mask is empty, and its row of the content mask has "
+    "only its own token.",
 )
 task.stage(
     "any order",
@@ -148,8 +149,8 @@ task.mistakes(
         compared(step=lambda order: torch.arange(len(order))),
     ),
     (
-        "Rows and columns have changed places, so each position sees what is predicted after it. "
-        "The row is the position that attends.",
+        "Each position sees what is predicted after it. Either rows and columns have changed "
+        "places (the row is the position that attends), or the order is read backwards.",
         compared(torch.ge, torch.gt),
     ),
     (

@@ -183,6 +183,12 @@ def choosing(*numbers, experts=3, seed=0):
     return x, 10 * torch.eye(experts), 0.2 * draw(experts, experts, experts, seed=seed + 1)
 
 
+def negative(*numbers):
+    """As `choosing` among two experts, but the score of expert `numbers[t]` is about -50."""
+    x, scores, weights = choosing(*numbers, experts=2)
+    return x, -scores, weights
+
+
 def undecided(tokens, experts, width=4):
     """Arguments in which all scores are 0."""
     x, scores, weights = of(tokens, experts, width)
@@ -216,6 +222,13 @@ task.stage(
     case(f"`counts` {preferring(*UNUSED)}", *choosing(*UNUSED), expected=[1, 3, 0]),
     case(
         f"`counts` {preferring(*ONE, experts=4)}", *choosing(*ONE, experts=4), expected=[0, 0, 0, 1]
+    ),
+    case(
+        "`counts` for 3 tokens and 2 experts, if the scores of tokens 0 and 1 are near 0 and -50, "
+        "and those of token 2 near -50 and 0",
+        *negative(1, 1, 0),
+        expected=[2, 1],
+        hint="The largest score is not the one that is furthest from 0.",
     ),
     case(
         "the sum of `counts` for 4 tokens and 3 experts, if all scores are equal",
@@ -256,9 +269,9 @@ task.stage(
     "in the order of the tokens",
     case(f"`output` {preferring(*MIXED)}", *choosing(*MIXED)),
     case(f"`output` {preferring(2, 2, 0, 1, 0, 1)}", *choosing(2, 2, 0, 1, 0, 1, seed=2)),
-    hint="Row t of the output belongs to token t: it is what its expert returns, since the "
-    "probability is nearly 1 here. If you have sorted the tokens by `order`, `order.argsort()` "
-    "puts them back.",
+    hint="Row t of the output is what the expert of token t returns. The factor is nearly 1 here: "
+    "the largest probability of a single softmax over the experts. If your rows are right but in "
+    "another order, note that `order.argsort()` undoes a sorting by `order`.",
 )
 task.stage(
     "times the probability",

@@ -64,6 +64,8 @@ def seeing(sees, peak=0.0, size=1.0, other=-1.0):
 
     def model(tokens):
         why = "Change one token, and leave the length of the text as it is."
+        if tokens.ndim > 1:
+            why = "The model takes one text, not a batch: pass a tensor (length,)."
         expect_shape(tokens, (len(sees),), "what the model reads", why)
         sums = size * (sees.float() @ values[tokens])
         return torch.stack([torch.full_like(sums, peak), sums, other * sums, 0 * sums], dim=1)
@@ -144,13 +146,19 @@ task.stage(
 task.stage(
     "each position sees its own token",
     case("a model that sees its own token only (1 = True)", torch.eye(3).bool(), drawn(3, 2)),
-    hint="If you change token j, only the output at position j changes here. Compare the outputs "
-    "position by position: a row has changed if any of its numbers has.",
+    hint="If you change token j, only the output at position j changes here. Compare it with the "
+    "output for the original text, position by position: a row has changed if any of its numbers "
+    "has.",
 )
 task.stage(
     "one side, both sides",
     case("a causal model", square(4).tril(), drawn(4, 3)),
-    case("a model that reads from right to left", square(4).triu(), drawn(4, 4)),
+    case(
+        "a model that reads from right to left",
+        *(square(4).triu(), drawn(4, 4)),
+        hint="Here the output at position 0 depends on all tokens. Assume no mask: every entry of "
+        "the result comes from a change that you have made and looked at.",
+    ),
     case("a model that sees both sides", square(4), drawn(4, 5)),
     hint="[i, j] is about the output at position i and the token at position j. In a causal model "
     "the output at position 0 depends on token 0 only, so row 0 is 1 0 0 0.",

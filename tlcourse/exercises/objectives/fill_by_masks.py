@@ -143,7 +143,8 @@ task.stage(
         expected=[[7, 20, MASK], [7, 20, 21, MASK], [7, 20, 21, 22, MASK]],
     ),
     case(f"the result {COUNTS}, 3 tokens, count=8", drawn(3, 1), 8),
-    hint="Each step begins with all tokens so far, the new ones too, and has one `<mask>`.",
+    hint="Each step begins with all tokens so far, the new ones too, has one `<mask>`, and calls "
+    "the model once.",
 )
 ORDINARY = (
     "Compare only ordinary tokens, whose ids begin at `len(SPECIALS)`: leave the special ones out, "
@@ -167,6 +168,12 @@ task.stage(
         f"the result for a model that predicts {len(SPECIALS)}, tokens=[{EOS}], count=1",
         *(text(EOS), 1, 1, (MASK,)),
         hint=f"{len(SPECIALS)} is the id of the first ordinary token: it is not excluded.",
+    ),
+    case(
+        f"the result for a model of {ENTRIES} tokens that predicts the last of them, {ENTRIES - 1}",
+        *(text(ENTRIES - 2), 1),
+        hint="The last id of the vocabulary is an ordinary token, too: `logits[len(SPECIALS):]` "
+        "contains it.",
     ),
     hint=ORDINARY,
 )

@@ -105,7 +105,7 @@ def of(place, what, *given, **options):
     return case(f"the {place} of {what}", place, *given, **options)
 
 
-SHORT = torch.tensor([[11, 12, 13, 14]])
+SHORT, WITH_SEP = torch.tensor([[11, 12, 13, 14]]), torch.tensor([[SEP, 12, SEP, 14]])
 IDS = f"`<cls>` is {CLS}, `<sep>` is {SEP}"
 task.measure = part
 task.stage(
@@ -129,6 +129,16 @@ task.stage(
     "swapped",
     of(PAIRS, f"[11, 12, 13, 14], swapped; {IDS}", SHORT, bools(True)),
     of(PAIRS, "3 windows of 4 tokens, the second swapped", windows(3, 4, 2), bools(0, 1, 0)),
+    *(
+        of(
+            PAIRS,
+            f"[{SEP}, 12, {SEP}, 14], {how}; `<sep>` is {SEP}",
+            *(WITH_SEP, bools(how == "swapped")),
+            hint="The window itself contains `<sep>` here. It is a token like any other: do not "
+            "search for it, and do not change it.",
+        )
+        for how in ("not swapped", "swapped")
+    ),
     of(PAIRS, "3 windows of 8 tokens, the first and third swapped", windows(3, 8), bools(1, 0, 1)),
     hint="Where `swapped` is True, the two halves change places, and nothing else: each keeps the "
     "order of its tokens, and the special tokens stay where they are.",
@@ -140,7 +150,7 @@ task.stage(
     of(
         TYPES,
         f"[{SEP}, 12, {SEP}, 14], not swapped; `<sep>` is {SEP}",
-        *(torch.tensor([[SEP, 12, SEP, 14]]), bools(False)),
+        *(WITH_SEP, bools(False)),
         hint="The window itself contains `<sep>` here, so do not search for it: the types follow "
         "from the length alone.",
     ),

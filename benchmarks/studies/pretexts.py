@@ -36,12 +36,13 @@ from statistics import mean
 from typing import Any
 
 import torch
+from torch.nn import functional as F
 
 from benchmarks import clocks, markdown, runner
 from benchmarks.markdown import error_cell, source
 from benchmarks.speed.objectives import BODY, RECIPE, TINY, all_objectives
 from benchmarks.studies import beyond, growth, pretraining_runs, tasks
-from tlcourse import checkpoints, device, files, pretraining, probing, results, sizes
+from tlcourse import checkpoints, device, files, pretraining, results, sizes
 from tlcourse.adaptation import FULL, Recipe
 from tlcourse.batching import Mixture, TokenFile
 from tlcourse.bpe import Tokenizer
@@ -281,12 +282,11 @@ def measure_rates() -> dict:
 
 
 def measure_states() -> dict:
-    """How many directions the states of each kept body take: a row a rate, objective and way.
+    """How much alike the states of each kept body are: a row a rate, objective and way of reading.
 
-    "directions", one for each of its "seeds", are `probing.main_directions` of the states of the
-    beginnings of held-out articles, each as long as a window of pretraining. Raises
-    FileNotFoundError where the results of `objective_speeds` are not stored, and where no body is
-    kept.
+    "cosines", one for each of its "seeds", are means over all pairs of states of the beginnings of
+    held-out articles, each as long as a window of pretraining. Raises FileNotFoundError where the
+    results of `objective_speeds` are not stored, and where no body is kept.
     """
     plan, speeds = PLANS[sizes.current().name], results.stored("objective_speeds")["rows"]
     texts, rows = pretraining_runs.articles(), []
@@ -297,10 +297,10 @@ def measure_states() -> dict:
                 if (job.folder() / way).exists():
                     kept[job.objective, way].append(job)
         for (objective, way), mine in kept.items():
-            found = [_directions(job.folder() / way, texts, plan) for job in mine]
+            found = [_cosine(job.folder() / way, texts, plan) for job in mine]
             seeds = [job.seed for job in mine]
             row = {"times": times, "objective": objective, "reads": way, "seeds": seeds}
-            rows.append(row | {"directions": found})
+            rows.append(row | {"cosines": found})
     if not rows:
         raise FileNotFoundError(
             f"expected bodies in {runner.FOLDER / Job.study}, found none; `python -m benchmarks "
@@ -309,18 +309,17 @@ def measure_states() -> dict:
     return {
         "job": "pretext_states",
         **runner.provenance(f"validation articles of {pretraining_runs.HELD_OUT}"),
-        "width": plan.shape.width,
         "rows": rows,
     }
 
 
-def _directions(place: Path, texts: Sequence[str], plan: Plan) -> int:
-    """The `probing.main_directions` of the states that a body has in texts."""
+def _cosine(place: Path, texts: Sequence[str], plan: Plan) -> float:
+    """The mean cosine of all pairs of states that a body has in texts."""
     body, tokenizer = checkpoints.load(place)
     ids = [tokenizer.encode(text)[: plan.pretraining.length] for text in texts]
     with torch.no_grad():
         states = [body.eval().hidden(torch.tensor([row]))[0] for row in ids]
-    return probing.main_directions(torch.cat(states).numpy())
+    return float(F.normalize(torch.cat(states), dim=-1).mean(dim=0).square().sum())
 
 
 def _study(name: str, seeds: Mapping[float, Sequence[int]]) -> dict:
@@ -429,14 +428,13 @@ def states_section(study: dict[str, Any]) -> str:
     """For RESULTS.md: a row an objective and way of reading, and a column a rate."""
     cells: dict[tuple[str, str], dict[float, str]] = defaultdict(dict)
     for row in study["rows"]:
-        told = ", ".join(f"{count}" for count in row["directions"])
+        told = ", ".join(f"{cosine:.2f}" for cosine in row["cosines"])
         cells[row["objective"], row["reads"]][row["times"]] = told
     table = [[*of, *(own.get(times, "") for times in TIMES)] for of, own in cells.items()]
     return markdown.section(
-        "### Directions of the states",
-        f"How many principal directions, of {study['width']}, carry nine tenths of the variance of "
-        "a body's states on held-out articles; a figure for each seed whose body was kept, with so "
-        f"many times the learning rates. {source(study, 'lesson 10')}",
+        "### How much alike the states are",
+        "The mean cosine of two states of a body on held-out articles; a figure for each seed "
+        f"whose body was kept, with so many times the learning rates. {source(study, 'lesson 10')}",
         markdown.table(["", "reads", *(f"× {times:g}" for times in TIMES)], table, left=(0, 1)),
     )
 

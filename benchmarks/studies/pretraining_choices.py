@@ -374,9 +374,11 @@ def measure() -> dict:
 def _row(mine: Sequence[dict]) -> dict:
     """A body; intervals are over seeds, other figures their means."""
 
+    def found(name: str) -> list[float]:
+        return [run[name] for run in mine if run.get(name) is not None]
+
     def average(name: str) -> float | None:
-        values = [run[name] for run in mine if run.get(name) is not None]
-        return mean(values) if values else None
+        return mean(found(name)) if found(name) else None
 
     return {
         "seeds": [run["seed"] for run in mine],
@@ -384,6 +386,7 @@ def _row(mine: Sequence[dict]) -> dict:
         "seconds": average("seconds"),
         "loss": average("loss"),
         "held out": average("held out"),
+        "held out by seed": found("held out"),
         "scores": pretexts.over_seeds([run["scores"] for run in mine]),
     }
 

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+import torch
 
 from benchmarks import runner
 from benchmarks.speed import objectives as speeds
@@ -201,7 +202,7 @@ def test_other_learning_rates_have_rows_of_their_own(monkeypatch):
     assert pretexts.UNTRAINED not in text and "| loss, × 0.5 |" in text
 
 
-def test_directions_are_counted_in_the_bodies_that_are_kept(monkeypatch, unjudged):
+def test_cosines_are_those_of_the_bodies_that_are_kept(monkeypatch, unjudged):
     monkeypatch.setattr(results, "stored", lambda name: {"rows": STORED})
     with pytest.raises(FileNotFoundError, match="benchmarks pretexts"):
         pretexts.measure_states()
@@ -217,10 +218,14 @@ def test_directions_are_counted_in_the_bodies_that_are_kept(monkeypatch, unjudge
     untrained = [(1.0, pretexts.UNTRAINED, way, [1, 2]) for way in ways]
     assert known == [*untrained, (2.0, "masked", pretexts.BOTH_SIDES, [0])]
     for row in study["rows"]:
-        assert len(row["directions"]) == len(row["seeds"])
-        assert all(1 <= count <= study["width"] for count in row["directions"])
-    one, other = study["rows"][0]["directions"]
-    [third] = study["rows"][2]["directions"]
+        assert len(row["cosines"]) == len(row["seeds"])
+    one, other = study["rows"][0]["cosines"]
+    [third] = study["rows"][2]["cosines"]
     text = pretexts.states_section(study)
-    assert f"| not pretrained | left to right |  | {one}, {other} |  |" in text
-    assert f"| masked | both sides |  |  | {third} |" in text
+    assert f"| not pretrained | left to right |  | {one:.2f}, {other:.2f} |  |" in text
+    assert f"| masked | both sides |  |  | {third:.2f} |" in text
+    body, tokenizer = checkpoints.load(pretexts.jobs(PLAN, STORED, SEEDS)[7].folder() / ways[0])
+    [text] = pretraining_runs.articles()
+    states = body.hidden(torch.tensor([tokenizer.encode(text)[:32]]))[0].detach()
+    pairs = torch.nn.functional.cosine_similarity(states[:, None], states[None], dim=-1)
+    assert one == pytest.approx(pairs.mean().item(), abs=1e-5)

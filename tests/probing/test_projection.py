@@ -1,14 +1,12 @@
 import numpy as np
 import pytest
 import torch
-from sklearn.decomposition import PCA
 
 from tests.probing.made import PLAIN, blobs, model_of
 from tlcourse.probing import (
     intervening,
     judge_removals,
     linear_probe,
-    main_directions,
     mean_directions,
     null_space,
     orthonormal,
@@ -207,13 +205,3 @@ def test_a_function_of_the_caller_can_do_the_removing():
         own = model(TOKENS)
     with removing(model, directions, 1, mean=mean, by=by), torch.no_grad():
         assert torch.allclose(model(TOKENS), own, atol=1e-5)
-
-
-def test_main_directions_are_counted_as_scikit_learn_counts_them():
-    draw = np.random.default_rng(0)
-    few = draw.normal(size=(200, 3)) @ draw.normal(size=(3, 16)) + 5.0  # a common part counts not
-    many = draw.normal(size=(200, 16))
-    assert main_directions(few) <= 3 < main_directions(many)
-    for states in (few, many):
-        assert main_directions(states) == PCA(n_components=0.9).fit(states).n_components_
-    assert main_directions(np.ones((4, 3))) == 0

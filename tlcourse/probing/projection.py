@@ -29,18 +29,6 @@ def orthonormal(rows: np.ndarray) -> np.ndarray:
     return basis[sizes > SMALL * max(sizes[0], 1e-30)]
 
 
-def main_directions(states: np.ndarray) -> int:
-    """How many principal directions carry nine tenths of the variance of states (count, width).
-
-    Few directions mean that the states of all positions are much alike. Of states that are all
-    equal, it is 0.
-    """
-    centred = np.asarray(states, dtype=np.float64)
-    centred = centred - centred.mean(axis=0)
-    carried = np.cumsum(np.linalg.svd(centred, compute_uv=False) ** 2)
-    return int((carried < 0.9 * carried[-1]).sum() + (carried[-1] > 0))
-
-
 def mean_directions(
     features: np.ndarray, labels: Iterable[str], *, between: tuple[str, str] | None = None
 ) -> np.ndarray:

@@ -14,7 +14,8 @@ worked off in slices, each of which hands back all that it takes to go on elsewh
 
 Each command may be repeated: what is done already is not done again.
 The plan (`benchmarks.gpu.plan`): the tests on CUDA; our steps against Hugging Face's; a causal
-model; a masked one that goes on from it; at last a model of the 2019 tutorial's shape. Everything
-lies in `runs/gpu`; the rows of what was measured go to `benchmarks/results/gpu.json`. With
-`TLCOURSE_SIZE=tiny` the whole plan is rehearsed on a CPU in minutes, in `runs/gpu-tiny`.
+model, on windows of 64 tokens and then, while the learning rates fall to 0, of 256; a masked one
+that goes on from it; at last a model of the 2019 tutorial's shape. Everything lies in `runs/gpu`;
+the rows of what was measured go to `benchmarks/results/gpu.json`. With `TLCOURSE_SIZE=tiny` the
+whole plan is rehearsed on a CPU in minutes, in `runs/gpu-tiny`.
 """

@@ -58,7 +58,17 @@ FULL = (
     Measurement("pretraining-masked", 200.0),
     Measurement("finetuning-causal", 120.0),
     Measurement("finetuning-two-sided", 120.0),
-    Training("causal", PretrainingRecipe("causal", length=256), 400_000_000),
+    Training(
+        "short windows",
+        PretrainingRecipe("causal", batch_size=256, length=64, decay=0.0),
+        540_000_000,
+    ),
+    Training(
+        "causal",
+        PretrainingRecipe("causal", length=256, decay=1.0),
+        60_000_000,
+        start="short windows",
+    ),
     Training(
         "masked",
         PretrainingRecipe("masked", length=256, mask_probability=0.3),
@@ -76,7 +86,8 @@ FULL = (
 )
 REHEARSAL = (
     *FULL[:5],
-    Training("causal", PretrainingRecipe("causal", **TINY), 12 * 128, config=LITTLE),
+    Training("short windows", PretrainingRecipe("causal", **TINY), 12 * 128, config=LITTLE),
+    Training("causal", PretrainingRecipe("causal", **TINY), 4 * 128, start="short windows"),
     Training("masked", PretrainingRecipe("masked", **TINY), 8 * 128, start="causal"),
     Training(
         "tutorial",

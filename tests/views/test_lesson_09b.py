@@ -34,10 +34,10 @@ PROMPTS = [
 @pytest.mark.parametrize(
     ("few", "many", "title"),
     [
-        (30.0, 80.0, "With 4 labelled examples the best prompt is ahead, with 100 fine-tuning"),
-        (45.0, 80.0, "With 100 labelled examples, fine-tuning is ahead of every prompt"),
-        (30.0, 44.0, "With 4 labelled examples, the best prompt is ahead of fine-tuning"),
-        (38.0, 44.0, "Prompts and fine-tuning, by the number of labelled examples"),
+        (30.0, 80.0, "With 4 examples the best prompt is ahead, with 100 fine-tuning"),
+        (45.0, 80.0, "With 100 examples, fine-tuning is ahead of every prompt"),
+        (30.0, 44.0, "With 4 examples, the best prompt is ahead of fine-tuning"),
+        (38.0, 44.0, "Prompts and fine-tuning, by the number of examples"),
     ],
 )
 def test_who_is_said_to_be_ahead_depends_on_the_means(few, many, title):

@@ -74,7 +74,7 @@ def prompting(
         axes.set_xticks(range(len(counts)), [str(k) for k in counts])
         axes.set_xlim(-0.5, len(counts) - 0.5)
         axes.grid(False, axis="x")
-        label_axes(axes, x="labelled examples")
+        label_axes(axes, x="examples")
     grid[0][0].set_ylim(0, 100)
     label_axes(grid[0][0], y="right answers (%)")
     _legend(grid[0][-1], series, models)
@@ -110,19 +110,19 @@ def _finding(means: Mapping[tuple, float], tasks: Sequence[str]) -> str:
             if t == task and way != "fine-tuning"
         }
         if not tuned or not prompts:
-            return "Prompts and fine-tuning, by the number of labelled examples"
+            return "Prompts and fine-tuning, by the number of examples"
         fewest = min(tuned)
         with_fewest = [v for (_, k), v in prompts.items() if k == fewest]
         early.append(bool(with_fewest) and max(with_fewest) > tuned[fewest] + CLEAR)
         late.append(tuned[max(tuned)] > max(prompts.values()) + CLEAR)
     fewest, most = (end(k for _, _, way, k in means if way == "fine-tuning") for end in (min, max))
     if all(early) and all(late):
-        return f"With {fewest} labelled examples the best prompt is ahead, with {most} fine-tuning"
+        return f"With {fewest} examples the best prompt is ahead, with {most} fine-tuning"
     if all(late):
-        return f"With {most} labelled examples, fine-tuning is ahead of every prompt"
+        return f"With {most} examples, fine-tuning is ahead of every prompt"
     if all(early):
-        return f"With {fewest} labelled examples, the best prompt is ahead of fine-tuning"
-    return "Prompts and fine-tuning, by the number of labelled examples"
+        return f"With {fewest} examples, the best prompt is ahead of fine-tuning"
+    return "Prompts and fine-tuning, by the number of examples"
 
 
 def _told(means: Mapping[tuple, float], majority: Mapping[str, float]) -> str:

@@ -17,9 +17,13 @@ dev splits larger models were best at 5e-4 and 1e-3 on TREC (`screen`) and at 2e
 LM, hybrid and UniLM do, is judged in both, from left to right and from both sides; so are random
 weights. The others are judged as they were trained.
 
+Beside them, for scale, two shipped models and a released one are judged alike, which are larger and
+have read more; the released one takes a lower learning rate, as in the lessons.
+
 All objectives take the learning rates of the recipe. `python -m benchmarks pretext_rates` measures,
-with one seed, what half and twice as much would change. `python -m benchmarks pretext_states` looks
-for a reason why some bodies are poor, in all bodies that the two have left in `runs/pretexts/`.
+for some and with one seed, what half and twice as much would change. `python -m benchmarks
+pretext_states` looks for a reason why some bodies are poor, in all bodies that the two have left in
+`runs/pretexts/`.
 
 A seed stands for weights, windows, corruptions, new heads, and the drawn labels of TREC, SST-2 and
 RTE. Runs that were stopped go on: states and checkpoints lie in `runs/pretexts/`, with the finished
@@ -41,7 +45,7 @@ from torch.nn import functional as F
 from benchmarks import clocks, markdown, runner
 from benchmarks.markdown import error_cell, source
 from benchmarks.speed.objectives import BODY, RECIPE, TINY, all_objectives
-from benchmarks.studies import beyond, growth, pretraining_runs, tasks
+from benchmarks.studies import beyond, growth, pretraining_runs, released, tasks
 from tlcourse import checkpoints, device, files, pretraining, results, sizes
 from tlcourse.adaptation import FULL, Recipe
 from tlcourse.batching import Mixture, TokenFile
@@ -53,6 +57,8 @@ from tlcourse.transformer import Config, Transformer
 
 SEEDS = (0, 1, 2)  # one takes about two core hours
 TIMES = (0.5, 1.0, 2.0)  # the learning rates of the recipe, in `pretext_rates`
+RATED = ("next token", "masked", "span corruption", "replaced tokens", "Quick Thoughts")
+BESIDE = {"causal-small": 1e-3, "masked-small": 1e-3, released.MODEL: 2e-4}  # and learning rates
 STATIC = "masked, the same masks"
 LEFT_OUT = (STATIC, "permutation LM")
 UNTRAINED = "not pretrained"
@@ -183,6 +189,27 @@ class Job(runner.Job):
         return ", ".join(f"{way} TREC {found['trec']['score']:.1f} %" for way, found in scores)
 
 
+@dataclass(frozen=True)
+class Beside(runner.Job):
+    """A model that others trained, or the course, judged as the bodies of the study are."""
+
+    study = "pretexts"
+    model: str
+    seed: int
+    recipe: Plan
+
+    def work(self) -> dict:
+        """Judges it."""
+        plan = self.recipe
+        recipe = replace(plan.adaptation, learning_rate=BESIDE[self.model])
+        options = {"recipe": recipe, "seed": self.seed, "probed": plan.probed}
+        return {"scores": judged(self.model, plan.labels_of(), **options)}
+
+    def told(self, result: dict) -> str:
+        """Its first score."""
+        return f"TREC {result['scores']['trec']['score']:.1f} %"
+
+
 def pretrained(
     model: Model,
     file: TokenFile | Mixture,
@@ -208,7 +235,7 @@ def pretrained(
 
 
 def judged(
-    place: Path, labels: Mapping[str, int], *, recipe: Recipe, seed: int, probed: int = 0
+    place: str | Path, labels: Mapping[str, int], *, recipe: Recipe, seed: int, probed: int = 0
 ) -> dict[str, dict]:
     """By task, a checkpoint's "score", "of" how many examples, and the "seconds" it took.
 
@@ -273,12 +300,19 @@ def measure() -> dict:
 
     Raises FileNotFoundError where the results of `objective_speeds` are not stored.
     """
-    return _study("pretexts", {1.0: SEEDS})
+    found = _study("pretexts", {1.0: SEEDS})
+    plan = PLANS[sizes.current().name]
+    runs = runner.run_all(Beside(model, seed, plan) for model in BESIDE for seed in SEEDS)
+    beside = [
+        {"model": model, "scores": over_seeds([run["scores"] for run in mine])}
+        for model, mine in zip(BESIDE, runner.groups(runs, len(SEEDS)), strict=True)
+    ]
+    return found | {"beside": beside}
 
 
 def measure_rates() -> dict:
-    """As `measure`, for each of TIMES, with the first seed."""
-    return _study("pretext_rates", dict.fromkeys(TIMES, SEEDS[:1]))
+    """As `measure`, for the objectives RATED and each of TIMES, with the first seed."""
+    return _study("pretext_rates", dict.fromkeys(TIMES, SEEDS[:1]), RATED)
 
 
 def measure_states() -> dict:
@@ -322,8 +356,8 @@ def _cosine(place: Path, texts: Sequence[str], plan: Plan) -> float:
     return float(F.normalize(torch.cat(states), dim=-1).mean(dim=0).square().sum())
 
 
-def _study(name: str, seeds: Mapping[float, Sequence[int]]) -> dict:
-    """The rows of all objectives, by how many times the learning rates they take."""
+def _study(name: str, seeds: Mapping[float, Sequence[int]], objectives: Sequence[str] = ()) -> dict:
+    """The rows of these objectives, or all, by how many times the learning rates they take."""
     plan, speeds = PLANS[sizes.current().name], results.stored("objective_speeds")["rows"]
     targets = {row["objective"]: row["targets_per_token"] for row in speeds} | {UNTRAINED: 0.0}
     pretraining_runs.corpus(plan.text)  # written once, before several processes want it
@@ -331,7 +365,7 @@ def _study(name: str, seeds: Mapping[float, Sequence[int]]) -> dict:
         (times, job)
         for times, own in seeds.items()
         for job in jobs(plan.at(times), speeds, own)
-        if times == 1 or job.objective != UNTRAINED  # which has no such rate
+        if not objectives or job.objective in objectives
     ]
     found = runner.run_all(job for _, job in every)
     groups: dict[tuple[float, str], list[dict]] = defaultdict(list)
@@ -387,6 +421,10 @@ def section(study: dict[str, Any]) -> str:
         ]
         for row in study["rows"]
     ]
+    rows += [
+        [each["model"], *[""] * 4, *(error_cell(each["scores"][task]) for task in study["judged"])]
+        for each in study["beside"]
+    ]
     first, shape = study["rows"][0], study["plan"]["shape"]
     counts = {task: f"{first['scores'][task]['of']:,}" for task in study["judged"]}
     judged = "; ".join(
@@ -399,7 +437,8 @@ def section(study: dict[str, Any]) -> str:
         f"Bodies of {shape['layers']} layers and width {shape['width']}, pretrained for at most "
         f"{seconds:,.0f} s of processor time each, then judged alike with one recipe. The figures "
         f"are in percent, {markdown.over(first['seeds'])} ({judged}). "
-        "Losses are in nats a target, and only compare runs of one objective. "
+        "Losses are in nats a target, and only compare runs of one objective. The last rows are "
+        "larger models that have read more, for scale. "
         f"{source(study, 'lesson 10')}",
         markdown.table(head, rows, left=(0, 1)),
     )
@@ -410,9 +449,8 @@ def rates_section(study: dict[str, Any]) -> str:
     cells: dict[tuple[str, str], list[str]] = defaultdict(list)
     shown = ("trec", NAMES)
     for row in study["rows"]:
-        if row["objective"] != UNTRAINED:
-            scores = [f"{row['scores'][task]['mean']:.1f}" for task in shown]
-            cells[row["objective"], row["reads"]] += [f"{row['loss']:.2f}", *scores]
+        scores = [f"{row['scores'][task]['mean']:.1f}" for task in shown]
+        cells[row["objective"], row["reads"]] += [f"{row['loss']:.2f}", *scores]
     head = [f"{what}, × {times:g}" for times in TIMES for what in ("loss", *shown)]
     return markdown.section(
         "### Other learning rates",

@@ -109,6 +109,21 @@ def test_a_body_is_judged_in_its_ways_of_reading(name, tokens, ways, unjudged):
         assert body.embedding.weight.equal(bodies[0].embedding.weight)
 
 
+def test_larger_models_are_judged_alike(monkeypatch):
+    asked = {}
+
+    def judged(place, labels, **options):
+        asked[place] = (labels, options)
+        return {"trec": {"score": 1.0}}
+
+    monkeypatch.setattr(pretexts, "judged", judged)
+    found = pretexts.Beside("masked-small", 1, PLAN).run()
+    labels, options = asked["masked-small"]
+    assert found["scores"] == {"trec": {"score": 1.0}} and labels == PLAN.labels_of()
+    assert options["recipe"] == replace(PLAN.adaptation, learning_rate=1e-3)
+    assert options["seed"] == 1 and options["probed"] == PLAN.probed
+
+
 def test_a_job_that_was_stopped_goes_on(monkeypatch, unjudged):
     whole = pretexts.Job("replaced tokens", 0, 4 * STEP, PLAN).run()
     weights = checkpoints.load(_place())[0].state_dict()
@@ -135,9 +150,11 @@ def _place():
     return pretexts.Job("replaced tokens", 0, 4 * STEP, PLAN).folder() / pretexts.BOTH_SIDES
 
 
-def run(job: pretexts.Job) -> dict:
+def run(job: pretexts.Job | pretexts.Beside) -> dict:
     """What a job might find: scores that are 10 apart from seed to seed."""
     score = {"score": 50.0 + 10 * job.seed, "of": 1_500, "seconds": 3.0}
+    if isinstance(job, pretexts.Beside):
+        return {"scores": dict.fromkeys(pretexts.JUDGED, score)}
     ways = [pretexts.ONWARD, pretexts.BOTH_SIDES][: 1 + (job.objective == pretexts.UNTRAINED)]
     trained = job.tokens > 0
     return {
@@ -175,6 +192,8 @@ def test_the_study_has_a_row_an_objective_and_way_and_a_section(monkeypatch):
     assert f"| masked | left to right | 0.00M | 0.00M | 5.00 | {cells} |" in text
     assert f"| not pretrained | both sides | 0.00M | 0.00M |  | {cells} |" in text
     assert "after 24 questions, of 1,500" in text and "at most 600 s" in text
+    assert [each["model"] for each in study["beside"]] == list(pretexts.BESIDE)
+    assert f"| masked-small |  |  |  |  | {cells} |" in text
 
 
 def test_other_learning_rates_have_rows_of_their_own(monkeypatch):
@@ -190,16 +209,17 @@ def test_other_learning_rates_have_rows_of_their_own(monkeypatch):
     monkeypatch.setattr(results, "stored", lambda name: {"rows": STORED})
     monkeypatch.setattr(pretraining_runs, "corpus", lambda tokens: None)
     monkeypatch.setattr(runner, "run_all", run_all)
+    monkeypatch.setattr(pretexts, "RATED", ("masked", "BART"))
     study = pretexts.measure_rates()
     standard, muon = PLAN.pretraining.learning_rate, PLAN.pretraining.muon_learning_rate
     asked = {("BART", times * standard): times * muon for times in (0.5, 1.0, 2.0)}
     assert asked.items() <= rates.items()
-    assert [rate for name, rate in rates if name == pretexts.UNTRAINED] == [standard]
+    assert {name for name, _ in rates} == {"masked", "BART"}
     assert [row["times"] for row in study["rows"] if row["objective"] == "BART"] == [0.5, 1, 2]
     assert {tuple(row["seeds"]) for row in study["rows"]} == {(0,)}
     text = pretexts.rates_section(study)
     assert "| BART | left to right |" + 3 * " 4.00 | 50.0 | 50.0 |" in text
-    assert pretexts.UNTRAINED not in text and "| loss, × 0.5 |" in text
+    assert "| loss, × 0.5 |" in text
 
 
 def test_cosines_are_those_of_the_bodies_that_are_kept(monkeypatch, unjudged):

@@ -3,6 +3,7 @@
 A title states a finding only if the data show it.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
@@ -11,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from tlcourse.views.heat_maps import bare, colour_bar, mask_maps, numbers, write_cells
 from tlcourse.views.lines import curves
-from tlcourse.views.panels import draw_line, name_lines, panels
+from tlcourse.views.panels import draw_line, panels
 from tlcourse.views.style import CYCLE, SHADES, Picture, Texts, figure, finish, label_axes
 
 Interval = tuple[float, float, float]  # a value and the ends of its interval
@@ -115,46 +116,26 @@ def expert_loads(loads: Mapping[str, Any], **texts: Unpack[Texts]) -> Picture:
 
 
 def choices_compared(
-    tables: Mapping[str, Mapping[str, Mapping[str, Interval]]],
-    *,
-    y_label: str = "",
-    bottom: float = 0,
-    **texts: Unpack[Texts],
+    tables: Mapping[str, Mapping[str, Interval]], *, y_label: str = "", **texts: Unpack[Texts]
 ) -> Picture:
-    """A panel for each question: `tables` maps it to rows, a row to series of (value, low, high).
+    """A panel for each question: `tables` maps it to its choices, and a choice to what it gives.
 
-    All rows have the same series; one alone gets no name. The axes begin at `bottom`. Raises
-    ValueError where the series differ.
+    All panels share an axis, which begins at the whole number below the lowest interval.
     """
-    names = {tuple(row) for rows in tables.values() for row in rows.values()}
-    if len(names) != 1:
-        raise ValueError(f"expected the same series in every row, got {sorted(names)}")
-    drawn = names.pop()
     told = "; ".join(
-        f"{question}: "
-        + ", ".join(
-            f"{row} {' and '.join(f'{value[0]:.1f}' for value in series.values())}"
-            for row, series in rows.items()
-        )
-        for question, rows in tables.items()
+        f"{question}: " + ", ".join(f"{choice} {value[0]:.1f}" for choice, value in found.items())
+        for question, found in tables.items()
     )
     texts = {"title": f"What else decides: {y_label}", "alt": f"{told}."} | texts
     picture, shown = panels(list(tables), sharey=True, **texts)
-    ends: list[dict[str, tuple]] = []
-    for axes, rows in zip(shown, tables.values(), strict=True):
-        ends.append({})
-        for colour, name in zip(CYCLE, drawn, strict=False):
-            values = np.array([series[name] for series in rows.values()]).T
-            ends[-1][name] = draw_line(axes, range(len(rows)), values, colour)
-        axes.set_xticks(range(len(rows)), list(rows))
-        axes.set_xlim(-0.2, len(rows) - 0.8)
-    highest = max(
-        value[2] for rows in tables.values() for row in rows.values() for value in row.values()
-    )
+    for axes, found in zip(shown, tables.values(), strict=True):
+        draw_line(axes, range(len(found)), np.array(list(found.values())).T, CYCLE[0])
+        axes.set_xticks(range(len(found)), list(found))
+        axes.set_xlim(-0.2, len(found) - 0.8)
+    drawn = [value for found in tables.values() for value in found.values()]
+    bottom, highest = math.floor(min(low for _, low, _ in drawn)), max(high for *_, high in drawn)
     shown[0].set_ylim(bottom, highest + 0.1 * (highest - bottom))  # of all panels
     columns = shown[0].get_subplotspec().get_gridspec().ncols
     for axes in shown[::columns]:
         label_axes(axes, size=10, y=y_label)
-    if len(drawn) > 1:
-        name_lines(shown, ends, 1.25)
     return finish(picture)

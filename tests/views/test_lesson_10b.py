@@ -45,7 +45,7 @@ def test_terms_are_drawn_in_the_same_colours():
 
 def test_the_title_says_what_the_busiest_expert_computes():
     picture = expert_loads({"free": [[0.9, 0.1], [0.5, 0.5]], "balanced": [[0.6, 0.4]] * 2})
-    assert title_of(picture) == "The busiest experts compute 90 %, 60 % of the tokens"
+    assert title_of(picture) == "The busiest experts compute 90 % and 60 % of the tokens"
     assert [words_in(axes) for axes in picture.axes] == [["90", "10", "50", "50"], ["60", "40"] * 2]
     assert picture.alt == "free: [[0.9, 0.1], [0.5, 0.5]]; balanced: [[0.6, 0.4], [0.6, 0.4]]"
     nothing_overlaps(picture)

@@ -97,7 +97,8 @@ def expert_loads(loads: Mapping[str, Any], **texts: Unpack[Texts]) -> Picture:
     The title says how much the busiest expert of each training computes.
     """
     arrays = {name: np.asarray(each, float) for name, each in loads.items()}
-    busiest = ", ".join(f"{100 * each.max():.0f} %" for each in arrays.values())
+    *others, last = (f"{100 * each.max():.0f} %" for each in arrays.values())
+    busiest = " and ".join([", ".join(others), last] if others else [last])
     texts = {
         "title": f"The busiest experts compute {busiest} of the tokens",
         "alt": "; ".join(f"{name}: {np.round(each, 2).tolist()}" for name, each in arrays.items()),

@@ -212,10 +212,10 @@ def test_other_learning_rates_have_rows_of_their_own(monkeypatch):
     monkeypatch.setattr(pretexts, "RATED", ("masked", "BART"))
     study = pretexts.measure_rates()
     standard, muon = PLAN.pretraining.learning_rate, PLAN.pretraining.muon_learning_rate
-    asked = {("BART", times * standard): times * muon for times in (0.5, 1.0, 2.0)}
+    asked = {("BART", times * standard): times * muon for times in (0.25, 0.5, 1.0)}
     assert asked.items() <= rates.items()
     assert {name for name, _ in rates} == {"masked", "BART"}
-    assert [row["times"] for row in study["rows"] if row["objective"] == "BART"] == [0.5, 1, 2]
+    assert [row["times"] for row in study["rows"] if row["objective"] == "BART"] == [0.25, 0.5, 1]
     assert {tuple(row["seeds"]) for row in study["rows"]} == {(0,)}
     text = pretexts.rates_section(study)
     assert "| BART | left to right |" + 3 * " 4.00 | 50.0 | 50.0 |" in text
@@ -226,7 +226,7 @@ def test_cosines_are_those_of_the_bodies_that_are_kept(monkeypatch, unjudged):
     monkeypatch.setattr(results, "stored", lambda name: {"rows": STORED})
     with pytest.raises(FileNotFoundError, match="benchmarks pretexts"):
         pretexts.measure_states()
-    for job in pretexts.jobs(PLAN.at(2.0), STORED, SEEDS[:1]):
+    for job in pretexts.jobs(PLAN.at(0.5), STORED, SEEDS[:1]):
         if job.objective == "masked":
             job.run()
     for job in pretexts.jobs(PLAN, STORED, SEEDS[1:]):
@@ -236,14 +236,14 @@ def test_cosines_are_those_of_the_bodies_that_are_kept(monkeypatch, unjudged):
     ways = [pretexts.ONWARD, pretexts.BOTH_SIDES]
     known = [(row["times"], row["objective"], row["reads"], row["seeds"]) for row in study["rows"]]
     untrained = [(1.0, pretexts.UNTRAINED, way, [1, 2]) for way in ways]
-    assert known == [*untrained, (2.0, "masked", pretexts.BOTH_SIDES, [0])]
+    assert known == [(0.5, "masked", pretexts.BOTH_SIDES, [0]), *untrained]
     for row in study["rows"]:
         assert len(row["cosines"]) == len(row["seeds"])
-    one, other = study["rows"][0]["cosines"]
-    [third] = study["rows"][2]["cosines"]
+    one, other = study["rows"][1]["cosines"]
+    [third] = study["rows"][0]["cosines"]
     text = pretexts.states_section(study)
-    assert f"| not pretrained | left to right |  | {one:.2f}, {other:.2f} |  |" in text
-    assert f"| masked | both sides |  |  | {third:.2f} |" in text
+    assert f"| not pretrained | left to right |  |  | {one:.2f}, {other:.2f} |" in text
+    assert f"| masked | both sides |  | {third:.2f} |  |" in text
     body, tokenizer = checkpoints.load(pretexts.jobs(PLAN, STORED, SEEDS)[7].folder() / ways[0])
     [text] = pretraining_runs.articles()
     states = body.hidden(torch.tensor([tokenizer.encode(text)[:32]]))[0].detach()

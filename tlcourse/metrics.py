@@ -89,8 +89,8 @@ def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> Inter
     return Interval(mean, mean - half, mean + half)
 
 
-def least_difference(rows: Sequence[Sequence[float]], *, confidence: float = 0.95) -> float:
-    """How far the means of two rows must differ: Fisher's least significant difference (1935).
+def least_difference(rows: Sequence[Sequence[float]]) -> float:
+    """Fisher's least significant difference of two rows' means (1935), at the level of 5 %.
 
     A row holds the scores of one method, one for each seed. The variance between seeds is pooled
     over all rows, which must be equally long. Of many differences, some exceed it by chance.
@@ -102,7 +102,7 @@ def least_difference(rows: Sequence[Sequence[float]], *, confidence: float = 0.9
     if scores.ndim != 2 or scores.shape[1] < 2:
         raise ValueError(f"expected rows of at least two scores, got an array {scores.shape}")
     count, seeds = scores.shape
-    quantile = student.ppf((1 + confidence) / 2, count * (seeds - 1))
+    quantile = student.ppf(0.975, count * (seeds - 1))
     return float(quantile * np.sqrt(2 * scores.var(axis=1, ddof=1).mean() / seeds))
 
 

@@ -17,13 +17,13 @@ dev splits larger models were best at 5e-4 and 1e-3 on TREC (`screen`) and at 2e
 LM, hybrid and UniLM do, is judged in both, from left to right and from both sides; so are random
 weights. The others are judged as they were trained.
 
-Beside them, for scale, two shipped models and a released one are judged alike, which are larger and
-have read more; the released one takes a lower learning rate, as in the lessons.
+For scale, two shipped models and a released one are judged alike. They are larger and have read
+more; the released one takes a lower learning rate, as in the lessons.
 
-All objectives take the learning rates of the recipe. `python -m benchmarks pretext_rates` measures,
-for some and with one seed, what a half and a quarter of them change. `python -m benchmarks
-pretext_states` looks for a reason why some bodies are poor, in all bodies that the two have left in
-`runs/pretexts/`.
+All objectives take the learning rates of the recipe. `python -m benchmarks pretext_rates` trains
+some of them, with one seed, at a half and a quarter of these rates. `python -m benchmarks
+pretext_states` measures how much alike the states of a body are, for all bodies that the two have
+left in `runs/pretexts/`.
 
 A seed stands for weights, windows, corruptions, new heads, and the drawn labels of TREC, SST-2 and
 RTE. Runs that were stopped go on: states and checkpoints lie in `runs/pretexts/`, with the finished
@@ -191,7 +191,7 @@ class Job(runner.Job):
 
 @dataclass(frozen=True)
 class Beside(runner.Job):
-    """A model that others trained, or the course, judged as the bodies of the study are."""
+    """A shipped or a released model, judged as the bodies of the study are."""
 
     study = "pretexts"
     model: str
@@ -316,7 +316,7 @@ def measure_rates() -> dict:
 
 
 def measure_states() -> dict:
-    """How much alike the states of each kept body are: a row a rate, objective and way of reading.
+    """How much alike states are: a row for each rate, objective and way of reading that was kept.
 
     "cosines", one for each of its "seeds", are means over all pairs of states of the beginnings of
     held-out articles, each as long as a window of pretraining. Raises FileNotFoundError where the
@@ -358,7 +358,7 @@ def _cosine(place: Path, texts: Sequence[str], plan: Plan) -> float:
 
 
 def _study(name: str, seeds: Mapping[float, Sequence[int]], objectives: Sequence[str] = ()) -> dict:
-    """The rows of these objectives, or all, by how many times the learning rates they take."""
+    """The rows of some objectives, or of all, for each multiple of the learning rates."""
     plan, speeds = PLANS[sizes.current().name], results.stored("objective_speeds")["rows"]
     targets = {row["objective"]: row["targets_per_token"] for row in speeds} | {UNTRAINED: 0.0}
     pretraining_runs.corpus(plan.text)  # written once, before several processes want it

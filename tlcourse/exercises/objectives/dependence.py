@@ -156,8 +156,8 @@ task.stage(
     case(
         "a model that reads from right to left",
         *(square(4).triu(), drawn(4, 4)),
-        hint="Here the output at position 0 depends on all tokens. Assume no mask: every entry of "
-        "the result comes from a change that you have made and looked at.",
+        hint="Here the output at position 0 depends on all tokens. Assume no mask: find every "
+        "entry by changing a token and comparing the outputs.",
     ),
     case("a model that sees both sides", square(4), drawn(4, 5)),
     hint="[i, j] is about the output at position i and the token at position j. In a causal model "

@@ -171,8 +171,8 @@ def section(study: dict[str, Any]) -> str:
         f"Processor time of a training step of {study['step']} on one thread; in brackets the "
         f"lowest and the highest ratio of {study['rows'][0]['rounds']} rounds. The body has "
         f"{shape['layers']} layers of width {shape['width']}; the last column counts the "
-        "predictions that a step learns from, for each token of its windows (of replaced tokens the "
-        "generator's; the discriminator makes one at every token). "
+        "predictions that a step learns from, for each token of its windows (of replaced tokens "
+        "the generator's; the discriminator makes one at every token). "
         f"{markdown.source(study, 'lesson 10')}",
         markdown.table(head, rows),
     )

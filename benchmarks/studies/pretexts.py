@@ -438,9 +438,9 @@ def section(study: dict[str, Any]) -> str:
         f"Bodies of {shape['layers']} layers and width {shape['width']}, pretrained for at most "
         f"{seconds:,.0f} s of processor time each, then judged alike with one recipe. The figures "
         f"are in percent, {markdown.over(first['seeds'])} ({judged}). "
-        "Losses are in nats a target, and only compare runs of one objective. Of replaced tokens, the "
-        "targets are the generator's; the discriminator has one at every token. The last rows are "
-        "larger models that have read more, for scale. "
+        "Losses are in nats a target, and only compare runs of one objective. Of replaced tokens, "
+        "the targets are the generator's; the discriminator has one at every token. The last rows "
+        "are larger models that have read more, for scale. "
         f"{source(study, 'lesson 10')}",
         markdown.table(head, rows, left=(0, 1)),
     )
